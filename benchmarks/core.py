@@ -1,0 +1,137 @@
+"""Speed of the linear core, each as a ratio to the bare NumPy calls timed in the same run, on one thread.
+
+    make bench
+
+Every number is the least of several rounds that alternate between the two sides, so that a busy machine slows both.
+The command fails where a ratio is above its limit.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+import overcast as oc
+
+ROUNDS = 25
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`ours` against `floor`: functions that do `steps` steps a call."""
+
+    name: str
+    ours: Callable[[], object]
+    floor: Callable[[], object]
+    steps: int
+    limit: float
+
+    def measure(self) -> tuple[float, float]:
+        """Return microseconds a step of both sides."""
+        best = [float("inf"), float("inf")]
+        for _ in range(ROUNDS):
+            for side, run in enumerate((self.ours, self.floor)):
+                start = time.perf_counter()
+                run()
+                best[side] = min(best[side], time.perf_counter() - start)
+        return best[0] / self.steps * 1e6, best[1] / self.steps * 1e6
+
+
+def bare_round(k: int, d: int, steps: int) -> Callable[[], None]:
+    """Return the calls no implementation can avoid: means, widths, argmax, rank-one update on dense features."""
+    rng = np.random.default_rng(0)
+    psi = rng.standard_normal((k, d))
+    inverse, target, theta = np.eye(d), np.zeros(d), np.zeros(d)
+
+    def run() -> None:
+        nonlocal inverse, target, theta
+        for _ in range(steps):
+            scores = psi @ theta + 2.0 * np.sqrt(np.einsum("kd,kd->k", psi @ inverse, psi))
+            chosen = psi[scores.argmax()]
+            u = inverse @ chosen
+            inverse -= np.outer(u, u) / (1.0 + chosen @ u)
+            target += chosen
+            theta = inverse @ target
+
+    return run
+
+
+def bandit_round(
+    features: oc.features.FeatureMap, k: int, a: int, beliefs: Sequence[oc.Belief], samples: int | None, steps: int
+) -> Callable[[], None]:
+    """Return decisions and updates of a bandit."""
+    actions = np.random.default_rng(0).standard_normal((k, a))
+    bandit = oc.Bandit(actions, oc.LinearModel(features), oc.UCB(2.0), samples=samples)
+
+    def run() -> None:
+        for t in range(steps):
+            bandit.learn(bandit.decide(beliefs[t % len(beliefs)]), 1.0)
+
+    return run
+
+
+def bare_lock_step(trials: int, k: int, d: int, steps: int) -> Callable[[], None]:
+    """Return the batched product of all trials' features with their inverse designs."""
+    psi = np.random.default_rng(0).standard_normal((trials, k, d))
+    inverse = np.tile(np.eye(d), (trials, 1, 1))
+
+    def run() -> None:
+        for _ in range(steps):
+            psi @ inverse
+
+    return run
+
+
+def lock_step(trials: int, steps: int) -> Callable[[], None]:
+    env = oc.environments.Synthetic()
+    model = oc.LinearModel(env.features)
+
+    def run() -> None:
+        oc.simulate(env, model, oc.UCB(10.0), steps=steps, trials=trials)
+
+    return run
+
+
+def comparisons() -> list[Comparison]:
+    rng = np.random.default_rng(1)
+    forecasts = [oc.Gaussian(rng.standard_normal(5), 1.0) for _ in range(64)]
+    groups = [oc.Ensemble(rng.standard_normal((25, 6))) for _ in range(64)]
+    quadratic, bilinear = oc.features.Quadratic(), oc.features.Bilinear()
+
+    def synthetic(samples: int | None) -> Callable[[], None]:
+        return bandit_round(quadratic, 100, 5, forecasts, samples, 400)
+
+    def movielens(samples: int | None) -> Callable[[], None]:
+        return bandit_round(bilinear, 3706, 6, groups, samples, 100)
+
+    return [
+        Comparison("k=100, d=15: decide + learn / bare calls", synthetic(None), bare_round(100, 15, 400), 400, 2.5),
+        Comparison("k=3706, 6x6: decide + learn / bare calls", movielens(None), bare_round(3706, 36, 100), 100, 0.35),
+        Comparison("k=100, d=15: L = 100 / expectation", synthetic(100), synthetic(None), 400, 1.5),
+        Comparison("k=3706, 6x6: L = 100 / expectation", movielens(100), movielens(None), 100, 1.5),
+        Comparison(
+            "100 trials in lock-step / batched matmul", lock_step(100, 50), bare_lock_step(100, 100, 15, 50), 5000, 3.0
+        ),
+    ]
+
+
+def main() -> int:
+    print(f"{'':44}{'ours':>10}{'floor':>10}{'ratio':>8}{'limit':>8}")
+    slow = 0
+    for comparison in comparisons():
+        ours, floor = comparison.measure()
+        slow += ours / floor > comparison.limit
+        print(f"{comparison.name:44}{ours:7.1f} µs{floor:7.1f} µs{ours / floor:8.2f}{comparison.limit:8.2f}")
+    return 1 if slow else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,131 @@
+"""Argument checks. Every error is one line: owner, parameter, what was expected, what came."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+
+# Weights and probabilities read from text files rarely sum to one to the last bit.
+WEIGHT_TOLERANCE = 1e-6
+
+
+def array(owner: str, name: str, value: ArrayLike, shape: Sequence[int | str]) -> Array:
+    """Return a read-only float copy of `value` after checking its shape and that it is finite.
+
+    `shape` mixes fixed sizes and axis letters: ("n", 2) is any number of rows of two.
+    """
+    return checked(owner, name, floats(owner, name, value), shape)
+
+
+def checked(owner: str, name: str, out: Array, shape: Sequence[int | str]) -> Array:
+    """Return `out` itself, made read-only, after the same checks as `array`; for arrays nobody else holds."""
+    expected = tuple(shape)
+    fits = out.ndim == len(expected) and all(
+        isinstance(want, str) or want == got for want, got in zip(expected, out.shape, strict=False)
+    )
+    if not fits or 0 in out.shape:
+        raise ValueError(f"{owner}: {name} must have shape {_axes(expected)}, got {_axes(out.shape)}")
+    if not np.isfinite(out).all():
+        at = tuple(int(i) for i in np.argwhere(~np.isfinite(out))[0])
+        bad = out[at]
+        where = f" at index {at[0] if len(at) == 1 else at}" if at else ""
+        raise ValueError(f"{owner}: {name} must be finite, got {bad}{where}")
+    out.setflags(write=False)
+    return out
+
+
+def floats(owner: str, name: str, value: ArrayLike) -> Array:
+    """Return a float copy of `value`, of any shape; masked entries become NaN."""
+    if isinstance(value, np.ma.MaskedArray):
+        # np.asarray would drop the mask and keep the fill values as if they were data.
+        value = np.ma.filled(value.astype(np.float64), np.nan)
+    try:
+        raw = np.asarray(value)
+    except ValueError:
+        raise ValueError(f"{owner}: {name} must be a rectangular array, got rows of different lengths") from None
+    if raw.dtype.kind not in "fiub":
+        raise TypeError(f"{owner}: {name} must be real numbers, got {short(value)}")
+    return np.array(raw, dtype=np.float64)
+
+
+def vector(owner: str, name: str, value: ArrayLike, size: int | str) -> Array:
+    """Return a read-only float vector like `array`; one number counts as a vector of length one."""
+    out = floats(owner, name, value)
+    return checked(owner, name, out.reshape(1) if out.ndim == 0 else out, (size,))
+
+
+def number(
+    owner: str,
+    name: str,
+    value: Any,
+    *,
+    at_least: float | None = None,
+    above: float | None = None,
+    below: float | None = None,
+) -> float:
+    """Return `value` as a finite float inside the stated range."""
+    if isinstance(value, (str, bytes, bool)):
+        raise TypeError(f"{owner}: {name} must be a number, got {value!r}")
+    try:
+        out = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"{owner}: {name} must be a number, got {short(value)}") from None
+    if not math.isfinite(out):
+        raise ValueError(f"{owner}: {name} must be finite, got {out}")
+    if at_least is not None and out < at_least:
+        raise ValueError(f"{owner}: {name} must be >= {at_least:g}, got {out}")
+    if above is not None and out <= above:
+        raise ValueError(f"{owner}: {name} must be > {above:g}, got {out}")
+    if below is not None and out >= below:
+        raise ValueError(f"{owner}: {name} must be < {below:g}, got {out}")
+    return out
+
+
+def integer(owner: str, name: str, value: Any, *, at_least: int | None = None) -> int:
+    """Return `value` as an int; floats and booleans are refused."""
+    try:
+        if isinstance(value, (bool, np.bool_)):
+            raise TypeError
+        out = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{owner}: {name} must be a whole number, got {short(value)}") from None
+    if at_least is not None and out < at_least:
+        raise ValueError(f"{owner}: {name} must be >= {at_least}, got {out}")
+    return out
+
+
+def weights(owner: str, value: ArrayLike | None, n: int) -> Array:
+    """Return `n` probabilities (uniform for None), renormalised to sum to one up to round-off."""
+    if value is None:
+        out = np.full(n, 1.0 / n)
+    else:
+        out = np.array(array(owner, "weights", value, (n,)))
+        if (out < 0).any():
+            at = int(np.argmax(out < 0))
+            raise ValueError(f"{owner}: weights must be >= 0, got {out[at]} at index {at}")
+        total = float(out.sum())
+        if abs(total - 1.0) > WEIGHT_TOLERANCE:
+            raise ValueError(f"{owner}: weights must sum to 1, got a sum of {total:.6g}; divide by it")
+        # Weights that already sum to one up to round-off stay as they are, so that saving and loading changes nothing.
+        if abs(total - 1.0) > n * np.finfo(np.float64).eps:
+            out /= total
+    out.setflags(write=False)
+    return out
+
+
+def _axes(shape: Sequence[int | str]) -> str:
+    return "(" + ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
+
+
+def short(value: object) -> str:
+    """Return type and value on one line of bounded length, for error messages."""
+    text = repr(value).replace("\n", " ")
+    kind = type(value).__name__
+    return f"{kind} {text}" if len(text) <= 40 else f"{kind} {text[:37]}..."

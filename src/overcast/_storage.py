@@ -1,0 +1,105 @@
+"""Files of arrays and JSON, never pickle."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from overcast import _check, confidence, features, models, policies
+
+FORMAT = "overcast-bandit"
+VERSION = 1
+
+_MODULES = (confidence, features, models, policies)
+
+
+def to_config(value: Any) -> Any:
+    """Return a model, policy, feature map or beta_t as JSON data."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {field.name: to_config(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        name = type(value).__name__
+        if not any(getattr(module, name, None) is type(value) for module in _MODULES):
+            raise TypeError(f"Bandit: save knows this package's own classes only, got {type(value).__qualname__}")
+        return {"type": name, **fields}
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise TypeError(
+        f"Bandit: save stores numbers and this package's own classes, no functions, got {_check.short(value)}"
+    )
+
+
+def from_config(data: Any) -> Any:
+    """Build what `to_config` described."""
+    if not isinstance(data, dict):
+        return data
+    fields = {name: from_config(value) for name, value in data.items() if name != "type"}
+    for module in _MODULES:
+        kind = getattr(module, data["type"], None)
+        if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+            return kind(**fields)
+    raise ValueError(f"unknown type {data['type']!r}")
+
+
+def check_names(names: list[Any] | None) -> list[Any] | None:
+    """Return the names if JSON gives them back as they are."""
+    if names is not None:
+        names = [name.item() if isinstance(name, np.generic) else name for name in names]
+        odd = next((name for name in names if not isinstance(name, (str, int, float)) or isinstance(name, bool)), None)
+        if odd is not None:
+            raise TypeError(f"Bandit: save needs names that are strings or numbers, got {odd!r}")
+    return names
+
+
+def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, np.ndarray[Any, Any]]) -> None:
+    """Write header and arrays to one file, whole or not at all."""
+    text = json.dumps({"format": FORMAT, "version": VERSION, **header})
+    path = os.fspath(path)
+    handle, partial = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=".overcast-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            np.savez(file, allow_pickle=False, header=np.frombuffer(text.encode(), dtype=np.uint8), **arrays)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    except BaseException:
+        os.unlink(partial)
+        raise
+
+
+def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
+    """Return what `write` wrote."""
+    with damage(path), open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
+        arrays = {name: file[name] for name in file.files}
+        header = json.loads(arrays.pop("header").tobytes())
+        known = header["format"] == FORMAT
+        version = int(header["version"])
+    if not known or version > VERSION:
+        what = f"version {version}" if known else f"format {header['format']!r}"
+        raise ValueError(
+            f"Bandit: {os.fspath(path)} must be a bandit file of version {VERSION} or older, got {what}; "
+            "load it with a newer overcast"
+        )
+    return header, arrays
+
+
+@contextmanager
+def damage(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn whatever a broken file provokes into one clear error."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # one flipped bit can ask for a password, a compression method, any amount of memory
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ValueError(
+            f"Bandit: {os.fspath(path)} must be a file that save() wrote; it is damaged: {reason}"
+        ) from error

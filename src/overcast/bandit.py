@@ -1,0 +1,227 @@
+"""The bandit: decide under a belief, learn from what came of it."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from overcast import _check, _storage
+from overcast._check import Array
+from overcast.actions import Actions
+from overcast.beliefs import Belief, as_belief
+from overcast.decision import Decision
+from overcast.models.base import Estimate, Learner, Model, Progress
+from overcast.policies.base import Policy
+
+Samples = int | Literal["t"] | None
+
+
+class Bandit:
+    """Chooses actions when the context is known only as a distribution (Algorithms 1 and 2).
+
+    Parameters
+    ----------
+    actions : (k, a) array, mapping name -> vector, DataFrame (index = names), or a list of names (unit vectors)
+    model : how rewards are estimated, e.g. `LinearModel(features)`
+    policy : how estimates become a choice, e.g. `UCB(beta)`
+    samples : None for the exact expectation, L for the average of L draws of the belief a round, "t" for L = t
+    seed : of the bandit's own randomness
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> bandit = oc.Bandit({"early": [1, 0], "late": [0, 1]}, oc.LinearModel(oc.features.Bilinear()), oc.UCB(1.0))
+    >>> forecast = oc.Gaussian([20.0, 1.0], [4.0, 0.1])
+    >>> decision = bandit.decide(forecast)
+    >>> decision.action
+    'early'
+    >>> bandit.learn(decision, reward=-1.0)  # what the weather was stays unknown
+    >>> decision = bandit.decide(forecast)
+    >>> decision.action
+    'late'
+    >>> bandit.learn(decision, reward=2.0, context=[18.0, 1.2])  # here it was measured afterwards
+    """
+
+    def __init__(self, actions: Any, model: Model, policy: Policy, samples: Samples = None, seed: int = 0) -> None:
+        if not isinstance(model, Model):
+            raise TypeError(f"Bandit: model must be a model such as LinearModel(features), got {_check.short(model)}")
+        if not isinstance(policy, Policy):
+            raise TypeError(f"Bandit: policy must be a policy such as UCB(beta), got {_check.short(policy)}")
+        self.actions = Actions(actions)
+        self.model = model
+        self.policy = policy
+        self.samples = check_samples("Bandit", samples)
+        self._rng = np.random.default_rng(_check.integer("Bandit", "seed", seed, at_least=0))
+        self._token = uuid.uuid4().hex[:12]
+        self._round = 0  # decisions made
+        self._open: dict[str, tuple[int, Array]] = {}  # decisions whose reward has not come: index and evidence
+        self._dim: int | None = None  # context dimension, fixed by the first decision
+        self._learner: Learner | None = None
+
+    def estimate(self, belief: Any) -> Estimate:
+        """Return mean and width of all k actions under a belief; with `samples`, from the next decision's draws."""
+        belief = as_belief(belief)
+        before = self._rng.bit_generator.state
+        try:
+            learner, view = self._encode(belief, self._round + 1)
+        finally:
+            self._rng.bit_generator.state = before
+        return learner.estimate(view)
+
+    def decide(self, belief: Any, available: Any = None) -> Decision:
+        """Choose an action.
+
+        Parameters
+        ----------
+        belief : what is known about the context, or anything `as_belief` takes
+        available : the actions that may be taken now, by names, indices or a mask; None for all
+        """
+        mask = None if available is None else self.actions.mask(available)
+        belief = as_belief(belief)
+        t = self._round + 1
+        before = self._rng.bit_generator.state
+        try:
+            learner, view = self._encode(belief, t)
+            estimate = learner.estimate(view)
+            progress = Progress(t, learner.log_det, self.model.ridge, len(self.actions))
+            scores = self.policy.scores(estimate, progress, self._rng)
+        except BaseException:
+            self._rng.bit_generator.state = before  # a failed call changes nothing
+            raise
+        if mask is not None:
+            scores = np.where(mask, scores, -np.inf)
+        index = int(scores.argmax())
+        evidence = learner.evidence(view, index)
+        ticket = f"{self._token}-{t}"
+        self._open[ticket] = index, evidence
+        self._round, self._learner, self._dim = t, learner, belief.dim
+        return Decision(ticket, self.actions, index, estimate, scores)
+
+    def learn(self, decision: Decision | str, reward: float, context: ArrayLike | None = None) -> None:
+        """Take in the reward of a decision, at any time and in any order, once.
+
+        Parameters
+        ----------
+        decision : what `decide` returned, or its id, which outlives the process when the bandit is saved
+        reward : y_t
+        context : c_t where it was revealed afterwards (Algorithm 2); None where it stays hidden (Algorithm 1)
+        """
+        ticket = self._ticket(decision)
+        reward = _check.number("Bandit", "reward", reward)
+        index, evidence = self._open[ticket]
+        assert self._learner is not None
+        assert self._dim is not None
+        if context is not None:
+            context = _check.vector("Bandit", "context", context, self._dim)
+            evidence = self._learner.evidence(self._learner.encode_draws(context[None]), index)
+        self._learner.learn(evidence, reward)
+        del self._open[ticket]
+
+    def forget(self, decision: Decision | str) -> None:
+        """Stop waiting for the reward of a decision; it frees what was kept to learn from it."""
+        del self._open[self._ticket(decision)]
+
+    def _ticket(self, decision: Decision | str) -> str:
+        """Return the id of an open decision of this bandit."""
+        if not isinstance(decision, (Decision, str)):
+            raise TypeError(f"Bandit: decision must be what decide() returned or its id, got {type(decision).__name__}")
+        ticket = decision if isinstance(decision, str) else decision.id
+        if ticket in self._open:
+            return ticket
+        token, _, number = ticket.rpartition("-")
+        made = number.isdecimal() and len(number) <= len(str(self._round)) and 1 <= int(number) <= self._round
+        if token == self._token and made:
+            raise ValueError(
+                f"Bandit: decision must be open, got {ticket}, whose reward has come already; each counts once"
+            )
+        raise ValueError(f"Bandit: decision must be one that this bandit made, got {_check.short(ticket)} of another")
+
+    def merge(self, other: Bandit) -> None:
+        """Add what another bandit learnt apart from this one; both need the same actions and model.
+
+        Rewards that both have seen would count twice. Open decisions stay with the bandit that made them.
+        """
+        if not isinstance(other, Bandit):
+            raise TypeError(f"Bandit: merge takes another Bandit, got {type(other).__name__}")
+        if other is self:
+            raise ValueError("Bandit: merge takes another bandit, got this one itself: its rewards would count twice")
+        if other.model != self.model:
+            raise ValueError(f"Bandit: merge needs the same model, got {other.model} for {self.model}")
+        if other.actions != self.actions:
+            raise ValueError("Bandit: merge needs the same actions under the same names, got others")
+        if other._learner is None:
+            return
+        if self._learner is None:
+            self._learner, self._dim = self._start(other._dim or 0), other._dim
+        if other._dim != self._dim:
+            raise ValueError(f"Bandit: merge needs contexts of dimension {self._dim}, got {other._dim}")
+        self._learner.merge(other._learner)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the bandit to a file of arrays and JSON; `Bandit.load` gives one that decides the same."""
+        header = {
+            "model": _storage.to_config(self.model),
+            "policy": _storage.to_config(self.policy),
+            "samples": self.samples,
+            "names": _storage.check_names(self.actions.names),
+            "token": self._token,
+            "round": self._round,
+            "dim": self._dim,
+            "rng": self._rng.bit_generator.state,
+        }
+        arrays: dict[str, np.ndarray[Any, Any]] = {"actions": self.actions.vectors}
+        if self._learner is not None:
+            arrays["open.round"] = np.array([int(ticket.rpartition("-")[2]) for ticket in self._open], dtype=np.int64)
+            arrays["open.index"] = np.array([index for index, _ in self._open.values()], dtype=np.int64)
+            arrays["open.evidence"] = np.array([evidence for _, evidence in self._open.values()])
+            arrays |= {f"learner.{name}": value for name, value in self._learner.state().items()}
+        _storage.write(path, header, arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Bandit:
+        """Read a bandit that `save` wrote."""
+        header, arrays = _storage.read(path)
+        with _storage.damage(path):
+            names = header["names"]
+            vectors = arrays["actions"]
+            actions = vectors if names is None else dict(zip(names, vectors, strict=True))
+            model, policy = _storage.from_config(header["model"]), _storage.from_config(header["policy"])
+            bandit = cls(actions, model, policy, header["samples"])
+            bandit._token = header["token"]
+            bandit._round = header["round"]
+            bandit._dim = header["dim"]
+            bandit._rng.bit_generator.state = header["rng"]
+            if bandit._dim is not None:
+                bandit._learner = bandit._start(bandit._dim)
+                prefix = "learner."
+                state = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
+                bandit._learner.restore(state)
+                waiting = zip(arrays["open.round"], arrays["open.index"], arrays["open.evidence"], strict=True)
+                bandit._open = {f"{bandit._token}-{t}": (int(index), evidence) for t, index, evidence in waiting}
+        return bandit
+
+    def _encode(self, belief: Belief, t: int) -> tuple[Learner, Array]:
+        """Return the learner (a fresh one before the first decision) and its view of the belief."""
+        if self._dim is not None and belief.dim != self._dim:
+            raise ValueError(f"Bandit: belief must have dimension {self._dim}, got {belief.dim}")
+        learner = self._learner or self._start(belief.dim)
+        if self.samples is None:
+            return learner, learner.encode(belief)
+        return learner, learner.encode_draws(belief.sample(t if self.samples == "t" else self.samples, self._rng))
+
+    def _start(self, dim: int) -> Learner:
+        return self.model.start(self.actions.vectors, dim)
+
+
+def check_samples(owner: str, samples: Any) -> Samples:
+    if samples is None:
+        return None
+    if isinstance(samples, str):
+        if samples == "t":
+            return "t"
+        raise ValueError(f'{owner}: samples must be None, a whole number or "t", got {samples!r}')
+    return _check.integer(owner, "samples", samples, at_least=1)

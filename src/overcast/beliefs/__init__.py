@@ -1,0 +1,28 @@
+"""What is known about the context before acting."""
+
+from overcast.beliefs.base import Belief, NoClosedForm
+from overcast.beliefs.convert import as_belief
+from overcast.beliefs.ensemble import Ensemble
+from overcast.beliefs.gaussian import Gaussian
+from overcast.beliefs.independent import Independent
+from overcast.beliefs.mixture import Mixture
+from overcast.beliefs.point import PointMass
+from overcast.beliefs.quantiles import Quantiles
+from overcast.beliefs.sampler import Sampler
+from overcast.beliefs.scipy_stats import Frozen
+from overcast.beliefs.serialise import belief_from_json
+
+__all__ = [
+    "Belief",
+    "Ensemble",
+    "Frozen",
+    "Gaussian",
+    "Independent",
+    "Mixture",
+    "NoClosedForm",
+    "PointMass",
+    "Quantiles",
+    "Sampler",
+    "as_belief",
+    "belief_from_json",
+]

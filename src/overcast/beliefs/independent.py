@@ -1,0 +1,81 @@
+"""Products of beliefs over parts of the context."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from overcast._check import Array
+from overcast.beliefs._moments import Powers
+from overcast.beliefs._parts import fields, parts
+from overcast.beliefs.base import Belief
+from overcast.beliefs.mixture import nested
+
+# The support of a product grows as the product of the parts' supports.
+SUPPORT_LIMIT = 100_000
+
+
+class Independent(Belief):
+    """The product mu_1 x ... x mu_m: parts of the context that are independent of each other.
+
+    The context is the parts' contexts, concatenated.
+
+    Parameters
+    ----------
+    beliefs : one belief for each part of the context, in order
+
+    Examples
+    --------
+    >>> from overcast.beliefs import Gaussian, PointMass
+    >>> Independent([Gaussian([21.0], 4.0), PointMass([1.0, 0.0])]).mean()
+    array([21.,  1.,  0.])
+    """
+
+    def __init__(self, beliefs: Sequence[Belief]) -> None:
+        self._beliefs = parts("Independent", beliefs)
+        self.dim = sum(belief.dim for belief in self._beliefs)
+        self.exact = all(belief.exact for belief in self._beliefs)
+        self._cuts = np.cumsum([belief.dim for belief in self._beliefs])[:-1].tolist()
+
+    def mean(self) -> Array:
+        return np.concatenate([belief.mean() for belief in self._beliefs])
+
+    def cov(self) -> Array:
+        return np.asarray(scipy.linalg.block_diag(*(belief.cov() for belief in self._beliefs)))
+
+    def variance(self) -> Array:
+        return np.concatenate([belief.variance() for belief in self._beliefs])
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        return np.concatenate([belief.sample(n, rng) for belief in self._beliefs], axis=1)
+
+    def support(self) -> tuple[Array, Array] | None:
+        """Return the product of the parts' supports, None where it would have more than 100,000 points."""
+        finite = [belief.support() for belief in self._beliefs]
+        found = [s for s in finite if s is not None]
+        sizes = [len(weights) for _, weights in found]
+        if len(found) < len(finite) or math.prod(sizes) > SUPPORT_LIMIT:
+            return None
+        at = np.indices(sizes).reshape(len(sizes), -1)
+        points = np.concatenate([points[i] for i, (points, _) in zip(at, found, strict=True)], axis=1)
+        return points, np.asarray(np.prod([weights[i] for i, (_, weights) in zip(at, found, strict=True)], axis=0))
+
+    def moments(self, powers: Powers) -> Array:
+        columns = np.split(powers, self._cuts, axis=1)
+        each = [belief.moments(part) for belief, part in zip(self._beliefs, columns, strict=True)]
+        return np.asarray(np.prod(each, axis=0))
+
+    def to_json(self) -> dict[str, Any]:
+        return {"type": "Independent", "beliefs": [belief.to_json() for belief in self._beliefs]}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Independent:
+        fields("Independent", data, ["beliefs"])
+        return cls(nested("Independent", data["beliefs"]))
+
+    def __repr__(self) -> str:
+        return f"Independent({list(self._beliefs)})"

@@ -1,0 +1,63 @@
+"""Contexts that are known exactly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from overcast import _check
+from overcast._check import Array
+from overcast.beliefs._moments import Powers
+from overcast.beliefs._parts import fields
+from overcast.beliefs.base import Belief
+
+
+class PointMass(Belief):
+    """The Dirac distribution: the context is known to be `c`.
+
+    With it the method is the ordinary contextual bandit (the paper's "exact" setting).
+
+    Parameters
+    ----------
+    c : (c,) array, or one number for a context of dimension one
+
+    Examples
+    --------
+    >>> PointMass([21.0, 0.4]).mean()
+    array([21. ,  0.4])
+    """
+
+    def __init__(self, c: ArrayLike) -> None:
+        self._point = _check.vector("PointMass", "c", c, "c")
+        self.dim = len(self._point)
+
+    def mean(self) -> Array:
+        return self._point
+
+    def cov(self) -> Array:
+        return np.zeros((self.dim, self.dim))
+
+    def variance(self) -> Array:
+        return np.zeros(self.dim)
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        return np.tile(self._point, (n, 1))
+
+    def support(self) -> tuple[Array, Array]:
+        return self._point[None, :], np.ones(1)
+
+    def moments(self, powers: Powers) -> Array:
+        return np.asarray(np.prod(self._point**powers, axis=1))
+
+    def to_json(self) -> dict[str, Any]:
+        return {"type": "PointMass", "c": self._point.tolist()}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> PointMass:
+        fields("PointMass", data, ["c"])
+        return cls(data["c"])
+
+    def __repr__(self) -> str:
+        return f"PointMass({self._point.tolist()})"

@@ -1,0 +1,213 @@
+"""Beliefs of many trials at once: the same questions as to a belief, answered with a leading trial axis r.
+
+Simulations run trials in lock-step and build these every round, so nothing here checks its arguments.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from overcast._check import Array
+from overcast.beliefs import _moments
+from overcast.beliefs._moments import Powers
+from overcast.beliefs.base import Belief
+from overcast.beliefs.gaussian import Gaussian
+from overcast.beliefs.point import PointMass
+
+
+class BeliefStack(ABC):
+    """One belief for each of r trials, all of dimension c."""
+
+    dim: int
+    exact: bool = True
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of trials r."""
+
+    @abstractmethod
+    def __getitem__(self, trial: int) -> Belief:
+        """Return the belief of one trial."""
+
+    @abstractmethod
+    def mean(self) -> Array:
+        """Return the means, shape (r, c)."""
+
+    @abstractmethod
+    def variance(self) -> Array:
+        """Return the variances of the coordinates, shape (r, c) or one that broadcasts to it."""
+
+    @abstractmethod
+    def moments(self, powers: Powers) -> Array:
+        """Return E[prod_i c_i^powers[j, i]] for the rows j of `powers` (m, c), shape (r, m)."""
+
+    @abstractmethod
+    def sample(self, n: int, rngs: Sequence[np.random.Generator]) -> Array:
+        """Return `n` draws for each trial from its own generator, shape (r, n, c)."""
+
+
+class GaussianStack(BeliefStack):
+    """Normal beliefs with independent coordinates.
+
+    Parameters
+    ----------
+    mean : (r, c) array
+    variance : (r, c) array, (c,) for all trials, or one number
+
+    Examples
+    --------
+    >>> stack = GaussianStack(np.array([[0.0, 1.0], [2.0, 3.0]]), 4.0)
+    >>> stack.moments(np.array([[2, 0], [1, 1]]))
+    array([[4., 0.],
+           [8., 6.]])
+    """
+
+    def __init__(self, mean: Array, variance: Array | float) -> None:
+        self._mean = mean
+        self._variance = np.asarray(variance, dtype=np.float64)
+        self.dim = mean.shape[1]
+
+    def __len__(self) -> int:
+        return len(self._mean)
+
+    def __getitem__(self, trial: int) -> Gaussian:
+        return Gaussian(self._mean[trial], np.broadcast_to(self._variance, self._mean.shape)[trial])
+
+    def mean(self) -> Array:
+        return self._mean
+
+    def variance(self) -> Array:
+        return self._variance
+
+    def moments(self, powers: Powers) -> Array:
+        table = _moments.of_gaussian(self._mean, self._variance, int(powers.max(initial=0)))
+        return _moments.of_independent(table, powers)
+
+    def sample(self, n: int, rngs: Sequence[np.random.Generator]) -> Array:
+        out = np.empty((len(self), n, self.dim))
+        for trial, rng in zip(out, rngs, strict=True):
+            rng.standard_normal(out=trial)
+        root = np.sqrt(self._variance)
+        out *= root[:, None, :] if root.ndim == 2 else root
+        out += self._mean[:, None, :]
+        return out
+
+
+class PointStack(BeliefStack):
+    """Contexts known exactly.
+
+    Parameters
+    ----------
+    points : (r, c) array
+
+    Examples
+    --------
+    >>> PointStack(np.array([[2.0, 3.0]])).moments(np.array([[1, 2]]))
+    array([[18.]])
+    """
+
+    def __init__(self, points: Array) -> None:
+        self._points = points
+        self.dim = points.shape[1]
+
+    def __len__(self) -> int:
+        return len(self._points)
+
+    def __getitem__(self, trial: int) -> PointMass:
+        return PointMass(self._points[trial])
+
+    def mean(self) -> Array:
+        return self._points
+
+    def variance(self) -> Array:
+        return np.zeros(self._points.shape)
+
+    def moments(self, powers: Powers) -> Array:
+        return np.asarray(np.prod(self._points[:, None, :] ** powers, axis=-1))
+
+    def sample(self, n: int, rngs: Sequence[np.random.Generator]) -> Array:
+        """Return the points themselves as a read-only view; the generators stay untouched."""
+        return np.broadcast_to(self._points[:, None, :], (len(self), n, self.dim))
+
+
+class Catalogue:
+    """Distinct beliefs that come up again and again, such as groups of users or sites.
+
+    What is computed from a belief is computed once, and gathered for the trials afterwards.
+
+    Parameters
+    ----------
+    beliefs : beliefs of equal dimension
+
+    Examples
+    --------
+    >>> from overcast.beliefs import PointMass
+    >>> groups = Catalogue([PointMass([1.0, 0.0]), PointMass([0.0, 1.0])])
+    >>> groups.pick(np.array([1, 1, 0])).mean()
+    array([[0., 1.],
+           [0., 1.],
+           [1., 0.]])
+    """
+
+    def __init__(self, beliefs: Sequence[Belief]) -> None:
+        self.beliefs = tuple(beliefs)
+        self._tables: dict[Hashable, Array] = {}
+
+    def __len__(self) -> int:
+        return len(self.beliefs)
+
+    def table(self, key: Hashable, compute: Callable[[Belief], Array]) -> Array:
+        """Return compute(b) stacked over the distinct beliefs, shape (beliefs, q), computed once for each `key`."""
+        if key not in self._tables:
+            table = np.stack([compute(belief) for belief in self.beliefs])
+            table.setflags(write=False)
+            self._tables[key] = table
+        return self._tables[key]
+
+    def pick(self, index: NDArray[np.integer]) -> CatalogueStack:
+        """Return the stack whose trial i holds belief index[i]; `index` (r,)."""
+        return CatalogueStack(self, index)
+
+
+class CatalogueStack(BeliefStack):
+    """Beliefs picked from a catalogue, one for each trial; made by `Catalogue.pick`."""
+
+    def __init__(self, catalogue: Catalogue, index: NDArray[np.integer]) -> None:
+        self.catalogue = catalogue
+        self.index = index
+        self.dim = catalogue.beliefs[0].dim
+        self.exact = all(belief.exact for belief in catalogue.beliefs)
+
+    @property
+    def beliefs(self) -> tuple[Belief, ...]:
+        """The distinct beliefs; trial i holds beliefs[index[i]]."""
+        return self.catalogue.beliefs
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def __getitem__(self, trial: int) -> Belief:
+        return self.beliefs[int(self.index[trial])]
+
+    def mean(self) -> Array:
+        return self.gather("mean", lambda belief: belief.mean())
+
+    def variance(self) -> Array:
+        return self.gather("variance", lambda belief: belief.variance())
+
+    def moments(self, powers: Powers) -> Array:
+        return self.gather(("moments", powers.shape, powers.tobytes()), lambda belief: belief.moments(powers))
+
+    def sample(self, n: int, rngs: Sequence[np.random.Generator]) -> Array:
+        out = np.empty((len(self), n, self.dim))
+        for trial, i, rng in zip(out, self.index, rngs, strict=True):
+            trial[:] = self.beliefs[i].sample(n, rng)
+        return out
+
+    def gather(self, key: Hashable, compute: Callable[[Belief], Array]) -> Array:
+        """Return compute(belief) for the belief of each trial, shape (r, q), through the catalogue's table."""
+        return np.asarray(self.catalogue.table(key, compute)[self.index])

@@ -1,0 +1,18 @@
+"""Environments to simulate in."""
+
+from overcast.environments.adversarial import Adversarial
+from overcast.environments.base import Environment, Round, Rounds, Trial, Trials, VectorEnvironment
+from overcast.environments.coin_flip import CoinFlip
+from overcast.environments.synthetic import Synthetic
+
+__all__ = [
+    "Adversarial",
+    "CoinFlip",
+    "Environment",
+    "Round",
+    "Rounds",
+    "Synthetic",
+    "Trial",
+    "Trials",
+    "VectorEnvironment",
+]

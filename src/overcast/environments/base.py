@@ -1,0 +1,145 @@
+"""The contract of an environment: each round a belief, the realised context and the rewards of all actions.
+
+Because the rewards of all actions are drawn, policies that meet the same seed meet the same luck, and their
+comparison is paired.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from overcast._check import Array
+from overcast.beliefs.base import Belief
+from overcast.beliefs.stacked import BeliefStack, Catalogue
+from overcast.features import FeatureMap
+
+# Steps of random numbers that a stream draws at once from each trial's generator.
+BUFFER = 256
+
+
+class Round(NamedTuple):
+    """One round of one trial.
+
+    belief : mu_t
+    context : (c,) c_t, a draw from mu_t
+    rewards : (k,) f(x, c_t) of every action, without noise
+    expected : (k,) E_mu f(x, c) of every action
+    noise : epsilon_t, added to the reward of the action taken
+    """
+
+    belief: Belief
+    context: Array
+    rewards: Array
+    expected: Array
+    noise: float
+
+
+class Trial(Protocol):
+    """One sequence of rounds."""
+
+    actions: Array  # (k, a)
+
+    def step(self, past: NDArray[np.intp]) -> Round:
+        """Return the next round; `past` (t,) holds the indices of the actions taken so far."""
+
+
+@runtime_checkable
+class Environment(Protocol):
+    """What `simulate` needs: a fresh trial from a generator."""
+
+    def start(self, rng: np.random.Generator) -> Trial: ...
+
+
+class Rounds(NamedTuple):
+    """One round of r trials in lock-step: the fields of `Round` with a leading axis."""
+
+    belief: BeliefStack
+    context: Array  # (r, c)
+    rewards: Array  # (r, k)
+    expected: Array  # (r, k)
+    noise: Array  # (r,)
+
+
+class Trials(ABC):
+    """r trials in lock-step."""
+
+    actions: Array  # (k, a) shared or (r, k, a)
+    #: the true parameter under the environment's own features, (d,) or (r, d); None where there is none
+    theta: Array | None = None
+
+    @abstractmethod
+    def step(self, past: NDArray[np.intp]) -> Rounds:
+        """Return the next round of all trials; `past` (r, t) holds the indices of the actions taken so far."""
+
+
+class VectorEnvironment(ABC):
+    """An environment that runs its trials in lock-step; `start` gives a single one of them."""
+
+    #: the feature map in which the expected reward is linear
+    features: FeatureMap
+
+    @abstractmethod
+    def start_all(self, rngs: Sequence[np.random.Generator]) -> Trials:
+        """Return one trial a generator; a trial's numbers depend on its own generator alone."""
+
+    def start(self, rng: np.random.Generator) -> Trial:
+        return _Single(self.start_all([rng]))
+
+
+class _Single:
+    """The only trial of a lock-step of one."""
+
+    def __init__(self, trials: Trials) -> None:
+        self._trials = trials
+        self.actions = trials.actions if trials.actions.ndim == 2 else np.asarray(trials.actions[0])
+
+    def step(self, past: NDArray[np.intp]) -> Round:
+        now = self._trials.step(np.asarray(past, dtype=np.intp)[None])
+        return Round(now.belief[0], now.context[0], now.rewards[0], now.expected[0], float(now.noise[0]))
+
+
+class Stepped(Trials):
+    """Independent single trials, advanced one after the other."""
+
+    def __init__(self, trials: Sequence[Trial]) -> None:
+        self._trials = trials
+        self.actions = np.stack([np.asarray(trial.actions, dtype=float) for trial in trials])
+
+    def step(self, past: NDArray[np.intp]) -> Rounds:
+        rounds = [trial.step(row) for trial, row in zip(self._trials, past, strict=True)]
+        return Rounds(
+            Catalogue([now.belief for now in rounds]).pick(np.arange(len(rounds))),
+            np.stack([now.context for now in rounds]),
+            np.stack([now.rewards for now in rounds]),
+            np.stack([now.expected for now in rounds]),
+            np.array([now.noise for now in rounds]),
+        )
+
+
+class Stream:
+    """Standard normal or uniform numbers for every trial from its own generator, `width` a step."""
+
+    def __init__(self, rngs: Sequence[np.random.Generator], width: int, *, normal: bool = True) -> None:
+        self._rngs = rngs
+        self._normal = normal
+        self._shape = len(rngs), BUFFER, width
+        self._used = BUFFER
+
+    def next(self) -> Array:
+        """Return the next numbers, shape (r, width)."""
+        if self._used == BUFFER:
+            # A new array each time: rounds may hold on to views of the last one.
+            self._buffer = np.empty(self._shape)
+            for rng, rows in zip(self._rngs, self._buffer, strict=True):
+                if self._normal:
+                    rng.standard_normal(out=rows)
+                else:
+                    rng.random(out=rows)
+            self._used = 0
+        self._used += 1
+        return np.asarray(self._buffer[:, self._used - 1])

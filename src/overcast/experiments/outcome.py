@@ -1,0 +1,144 @@
+"""What an experiment found: the tuned curves, the grid behind them, and the files they are written to."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import scipy
+
+import overcast
+from overcast._check import Array
+from overcast.experiments.experiment import CURVES, Curve, Experiment
+from overcast.experiments.parts import Result
+from overcast.simulation.runs import mean_and_error, two_standard_errors
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """All trials of one curve at one beta; regret is (trials, steps)."""
+
+    curve: Curve
+    beta: float
+    regret: Array
+    expected_regret: Array
+
+    def summary(self) -> dict[str, Any]:
+        return {
+            "setting": self.curve.setting,
+            "samples": self.curve.samples,
+            "beta": self.beta,
+            "regret": mean_and_error(self.regret[:, -1]),
+            "expected_regret": mean_and_error(self.expected_regret[:, -1]),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """The results of an experiment.
+
+    grid : every beta tried, curve by curve
+    wall_seconds : how long this run took; less than the computing where workers shared it or parts were done before
+    """
+
+    experiment: Experiment
+    grid: tuple[Line, ...]
+    computing_seconds: float
+    wall_seconds: float
+
+    @classmethod
+    def of(cls, experiment: Experiment, results: Mapping[str, Result], wall_seconds: float) -> Outcome:
+        """Put the parts of each curve and beta together, in the order of the trials."""
+        grouped: dict[tuple[Curve, float], list[Result]] = {}
+        for part in experiment.parts():
+            grouped.setdefault((part.curve, part.beta), []).append(results[part.key])
+        lines = tuple(
+            Line(
+                curve,
+                beta,
+                np.concatenate([result.regret for result in parts]),
+                np.concatenate([result.expected_regret for result in parts]),
+            )
+            for (curve, beta), parts in grouped.items()
+        )
+        return cls(experiment, lines, sum(result.seconds for result in results.values()), wall_seconds)
+
+    @property
+    def lines(self) -> list[Line]:
+        """The curves of the figure, each at the beta that tuning picked."""
+        return [pick([line for line in self.grid if line.curve == curve]) for curve in CURVES]
+
+    @property
+    def tuned(self) -> bool:
+        """Whether more than one beta was tried."""
+        return len(self.grid) > len(CURVES)
+
+    def summary(self) -> dict[str, Any]:
+        e = self.experiment
+        return {
+            "experiment": e.name,
+            "steps": e.steps,
+            "trials": e.trials,
+            "seed": e.seed,
+            "seconds": round(self.wall_seconds, 3),
+            "computing_seconds": round(self.computing_seconds, 3),
+            "data": e.data,
+            "versions": versions(),
+            "variants": [line.summary() for line in self.lines],
+            **({"grid": [line.summary() for line in self.grid]} if self.tuned else {}),
+        }
+
+    def write_summary(self, path: Path) -> None:
+        path.write_text(json.dumps(self.summary(), indent=2) + "\n", encoding="utf-8")
+
+    def write_curves(self, path: Path) -> None:
+        """Write the regret of every trial and step of the drawn curves as Parquet, one row each."""
+        pq.write_table(pa.concat_tables([_table(line) for line in self.lines]), path, compression="zstd")
+
+
+def pick(lines: Sequence[Line]) -> Line:
+    """Return the line with the largest beta among those that cannot be told apart from the least regret.
+
+    The authors chose beta by the regret after the last step. Over 100 trials neighbours on their grid often differ
+    by less than chance explains, so a beta counts as tied with the best when their paired difference is within two
+    standard errors, and of tied ones the largest is taken: the widest confidence set that costs nothing.
+    """
+    best = min(lines, key=lambda line: float(line.regret[:, -1].mean()))
+
+    def tied(line: Line) -> bool:
+        difference = line.regret[:, -1] - best.regret[:, -1]
+        return line is best or bool(difference.mean() <= two_standard_errors(difference))
+
+    return max(filter(tied, lines), key=lambda line: line.beta)
+
+
+def _table(line: Line) -> pa.Table:
+    trials, steps = line.regret.shape
+    n = trials * steps
+    columns: dict[str, Any] = {
+        "setting": pa.array([line.curve.setting] * n),
+        "samples": pa.array([line.curve.samples] * n, type=pa.int32()),
+        "beta": np.full(n, line.beta),
+        "trial": np.repeat(np.arange(trials, dtype=np.int32), steps),
+        "step": np.tile(np.arange(1, steps + 1, dtype=np.int32), trials),
+        "regret": line.regret.ravel(),
+        "expected_regret": line.expected_regret.ravel(),
+    }
+    return pa.table(columns)
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that the numbers may depend on."""
+    return {
+        "overcast": overcast.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+    }

@@ -1,0 +1,116 @@
+"""Run the parts of an experiment, on any executor, and keep what is done: an interrupted run resumes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import overcast
+from overcast._check import Array
+from overcast.experiments.experiment import Experiment, Part
+from overcast.simulation.runner import Block
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """The regret of a part's trials (trials, steps), and the seconds it took to compute."""
+
+    regret: Array
+    expected_regret: Array
+    seconds: float
+
+
+def compute(block: Block) -> Result:
+    """Run a block and time it."""
+    start = time.perf_counter()
+    runs = block.run()
+    return Result(runs.regret, runs.expected_regret, time.perf_counter() - start)
+
+
+class Store:
+    """The finished parts of an experiment, one file each, in a folder that belongs to its exact settings."""
+
+    def __init__(self, folder: Path, experiment: Experiment) -> None:
+        settings = {"version": overcast.__version__, **experiment.settings()}
+        fingerprint = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]
+        self._folder = folder / "parts" / fingerprint
+        self._folder.mkdir(parents=True, exist_ok=True)
+
+    def load(self, part: Part) -> Result | None:
+        """Return a finished part, or None; a file that cannot be read counts as unfinished."""
+        path = self._path(part)
+        if not path.exists():
+            return None
+        try:
+            with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+                return Result(file["regret"], file["expected_regret"], float(file["seconds"]))
+        except (zipfile.BadZipFile, KeyError, ValueError, EOFError, OSError):
+            return None
+
+    def save(self, part: Part, result: Result) -> None:
+        path = self._path(part)
+        partial = path.with_suffix(".partial")
+        with partial.open("wb") as file:
+            np.savez(
+                file,
+                allow_pickle=False,
+                regret=result.regret,
+                expected_regret=result.expected_regret,
+                seconds=np.float64(result.seconds),
+            )
+        os.replace(partial, path)
+
+    def _path(self, part: Part) -> Path:
+        return self._folder / f"{part.key}.npz"
+
+
+def run_parts(
+    parts: Iterable[Part], store: Store, executor: Executor | None, done: Callable[[], object]
+) -> dict[str, Result]:
+    """Return the results of all parts by their keys, computing those the store does not have.
+
+    `done` is called for each part. On an interrupt or a failure, parts under way on the executor are finished and
+    kept, and the rest is cancelled. Without an executor the parts run here, one after the other.
+    """
+    results: dict[str, Result] = {}
+    missing: list[Part] = []
+    for part in parts:
+        kept = store.load(part)
+        if kept is None:
+            missing.append(part)
+        else:
+            results[part.key] = kept
+            done()
+    for part, result in _compute_all(missing, store, executor):
+        results[part.key] = result
+        done()
+    return results
+
+
+def _compute_all(parts: list[Part], store: Store, executor: Executor | None) -> Iterator[tuple[Part, Result]]:
+    if executor is None:
+        for part in parts:
+            result = compute(part.block())
+            store.save(part, result)
+            yield part, result
+        return
+    waiting = {executor.submit(compute, part.block()): part for part in parts}
+    try:
+        for future in as_completed(list(waiting)):
+            result = future.result()
+            part = waiting.pop(future)
+            store.save(part, result)
+            yield part, result
+    finally:
+        for future, part in waiting.items():
+            if not future.cancel() and future.exception() is None:
+                store.save(part, future.result())

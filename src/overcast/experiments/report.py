@@ -1,0 +1,47 @@
+"""The report of an experiment: one HTML page that needs nothing but itself."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+from matplotlib.figure import Figure
+
+from overcast.experiments.experiment import CURVES
+from overcast.experiments.figure import final_regrets
+from overcast.experiments.outcome import Outcome, versions
+
+
+def write_report(outcome: Outcome, figure: Figure, path: Path) -> None:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("overcast.experiments"), autoescape=True, undefined=jinja2.StrictUndefined
+    )
+    page = environment.get_template("report.html").render(
+        outcome=outcome,
+        experiment=outcome.experiment,
+        figure=_svg(figure),
+        rows=final_regrets(outcome),
+        grid=_grid(outcome) if outcome.tuned else None,
+        versions=versions(),
+    )
+    path.write_text(page, encoding="utf-8")
+
+
+def _svg(figure: Figure) -> Markup:
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg")
+    text = buffer.getvalue()
+    return Markup(text[text.index("<svg") :])
+
+
+def _grid(outcome: Outcome) -> tuple[list[float], list[tuple[str, list[tuple[float, bool]]]]]:
+    """Return the betas, and for each curve the mean final regret at each of them and whether it was picked."""
+    betas = sorted({line.beta for line in outcome.grid})
+    rows = []
+    for curve, picked in zip(CURVES, outcome.lines, strict=True):
+        of_curve = {line.beta: line for line in outcome.grid if line.curve == curve}
+        cells = [(float(of_curve[beta].regret[:, -1].mean()), beta == picked.beta) for beta in betas]
+        rows.append((curve.label, cells))
+    return betas, rows

@@ -1,0 +1,123 @@
+"""The contract of a feature map phi(x, c), and the separable maps that make it cheap."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from overcast import _check
+from overcast._check import Array
+from overcast.beliefs.base import Belief, NoClosedForm
+from overcast.beliefs.stacked import BeliefStack
+
+Indices = NDArray[np.intp]
+
+
+class FeatureMap(ABC):
+    """phi(x, c) in R^d; the reward is assumed linear in it: f(x, c) = phi(x, c)^T theta."""
+
+    @abstractmethod
+    def size(self, a: int, c: int) -> int:
+        """Return d for actions of dimension `a` and contexts of dimension `c`, or raise where they do not fit."""
+
+    @abstractmethod
+    def _evaluate(self, actions: Array, contexts: Array) -> Array:
+        """Return phi for checked arrays (k, a) and (n, c), shape (k, n, d)."""
+
+    @abstractmethod
+    def _expected(self, actions: Array, belief: Belief) -> Array:
+        """Return E_mu[phi(x, c)] for checked actions (k, a), shape (k, d), or raise NoClosedForm."""
+
+    def __call__(self, actions: ArrayLike, contexts: ArrayLike) -> Array:
+        """Return phi(x, c) for every pair: (k, a) and (n, c) give (k, n, d)."""
+        name = type(self).__name__
+        actions = _check.array(name, "actions", actions, ("k", "a"))
+        contexts = _check.array(name, "contexts", contexts, ("n", "c"))
+        self.size(actions.shape[1], contexts.shape[1])
+        return self._evaluate(actions, contexts)
+
+    def expected(self, actions: ArrayLike, belief: Belief) -> Array:
+        """Return psi-bar = E_mu[phi(x, c)] exactly: (k, a) gives (k, d).
+
+        Raises
+        ------
+        NoClosedForm
+            Where the expectation has no exact form under this belief; the message says to pass `samples=`.
+        """
+        name = type(self).__name__
+        actions = _check.array(name, "actions", actions, ("k", "a"))
+        if not isinstance(belief, Belief):
+            raise TypeError(f"{name}: belief must be a belief, got {_check.short(belief)}; try as_belief")
+        self.size(actions.shape[1], belief.dim)
+        return self._expected(actions, belief)
+
+    def sampled(self, actions: ArrayLike, belief: Belief, samples: int, rng: np.random.Generator) -> Array:
+        """Return psi-tilde, the average of phi over `samples` draws (section 4): (k, a) gives (k, d)."""
+        samples = _check.integer(type(self).__name__, "samples", samples, at_least=1)
+        return np.asarray(self(actions, belief.sample(samples, rng)).mean(axis=1))
+
+
+class Separable(FeatureMap):
+    """A map whose every feature is a product of one action term and one context term.
+
+    phi_i(x, c) = z_{j(i)}(x) s_{m(i)}(c), so that phi is linear in the statistic s(c) and its expectation needs
+    E_mu[s(c)] alone, whatever the number of actions. With E the 0/1 matrix that maps terms z to features and
+    S = diag(E[s]_m) E, the width of an action is z^T (S^T V^-1 S) z.
+    """
+
+    @abstractmethod
+    def action_terms(self, actions: Array) -> Array:
+        """Return z(x): (..., k, a) gives (..., k, p)."""
+
+    @abstractmethod
+    def context_terms(self, contexts: Array) -> Array:
+        """Return s(c): (..., c) gives (..., q)."""
+
+    @abstractmethod
+    def pairs(self, a: int, c: int) -> tuple[Indices, Indices]:
+        """Return j and m, shape (d,): feature i is action term j[i] times context term m[i]."""
+
+    @abstractmethod
+    def _expected_terms(self, belief: Belief | BeliefStack) -> Array:
+        """Return E_mu[s(c)] from exact moments, shape (q,), or (r, q) for a stack of beliefs."""
+
+    def expected_terms(self, belief: Belief | BeliefStack) -> Array:
+        """Return E_mu[s(c)], shape (q,), or (r, q) for a stack of beliefs."""
+        if not belief.exact:
+            raise no_closed_form(self, belief)
+        return self._expected_terms(belief)
+
+    def averaged_terms(self, contexts: Array) -> Array:
+        """Return the average of s(c) over draws: (..., n, c) gives (..., q)."""
+        return average(self.context_terms(contexts))
+
+    def size(self, a: int, c: int) -> int:
+        return len(self.pairs(a, c)[0])
+
+    def _evaluate(self, actions: Array, contexts: Array) -> Array:
+        j, m = self.pairs(actions.shape[1], contexts.shape[1])
+        return np.asarray(self.action_terms(actions)[:, None, j] * self.context_terms(contexts)[None, :, m])
+
+    def _expected(self, actions: Array, belief: Belief) -> Array:
+        j, m = self.pairs(actions.shape[1], belief.dim)
+        return np.asarray(self.action_terms(actions)[:, j] * self.expected_terms(belief)[m])
+
+
+def average(values: Array) -> Array:
+    """Return the mean over the last axis but one, (..., n, q) to (..., q), by a product, cheaper than numpy's mean."""
+    return np.asarray(_uniform(values.shape[-2]) @ values)
+
+
+@lru_cache(maxsize=8)
+def _uniform(n: int) -> Array:
+    return np.full(n, 1.0 / n)
+
+
+def no_closed_form(features: FeatureMap, belief: object) -> NoClosedForm:
+    return NoClosedForm(
+        f"{type(features).__name__}: the expectation under {type(belief).__name__} has no exact form; "
+        "pass samples= to average over draws"
+    )

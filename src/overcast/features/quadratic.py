@@ -1,0 +1,55 @@
+"""Quadratic features: the map of the synthetic experiment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from overcast._check import Array
+from overcast.beliefs.base import Belief
+from overcast.beliefs.stacked import BeliefStack
+from overcast.features.base import Indices, Separable, average
+
+
+@dataclass(frozen=True)
+class Quadratic(Separable):
+    """phi(x, c) = (x_1^2, ..., x_a^2, c_1^2, ..., c_a^2, x_1 c_1, ..., x_a c_a), d = 3a (section 5).
+
+    Actions and contexts have the same dimension.
+
+    Examples
+    --------
+    >>> Quadratic()([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[[ 1.,  4.,  9., 16.,  3.,  8.]]])
+    """
+
+    def action_terms(self, actions: Array) -> Array:
+        return np.concatenate([actions**2, np.ones((*actions.shape[:-1], 1)), actions], axis=-1)
+
+    def context_terms(self, contexts: Array) -> Array:
+        return _terms(contexts, contexts * contexts)
+
+    def averaged_terms(self, contexts: Array) -> Array:
+        return _terms(average(contexts), average(contexts * contexts))
+
+    def pairs(self, a: int, c: int) -> tuple[Indices, Indices]:
+        if a != c:
+            raise ValueError(f"Quadratic: actions and contexts must have one dimension, got {a} and {c}")
+        i = np.arange(a)
+        return np.concatenate([i, np.full(a, a), 1 + a + i]), np.concatenate(
+            [np.zeros(a, dtype=np.intp), 1 + i, 1 + a + i]
+        )
+
+    def _expected_terms(self, belief: Belief | BeliefStack) -> Array:
+        mean = belief.mean()
+        return _terms(mean, belief.variance() + mean * mean)
+
+
+def _terms(first: Array, second: Array) -> Array:
+    """Return (1, E[c_i^2], E[c_i]) along the last axis."""
+    one = np.ones((*first.shape[:-1], 1)) if first.ndim > 1 else _ONE
+    return np.concatenate([one, second, first], axis=-1)
+
+
+_ONE = np.ones(1)

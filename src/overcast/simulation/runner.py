@@ -1,0 +1,175 @@
+"""Simulate a policy in an environment, many trials in lock-step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from overcast import _check
+from overcast.bandit import Samples, check_samples
+from overcast.beliefs.stacked import PointStack
+from overcast.confidence import Confidence
+from overcast.environments.base import Environment, Stepped, Trials, VectorEnvironment
+from overcast.models.base import Learner, Model, Progress
+from overcast.policies import UCB, Policy
+from overcast.simulation.runs import Runs, join
+
+# Trials that share one lock-step. Fixed, so that results do not depend on the number of workers.
+BLOCK = 50
+
+Setting = Literal["exact", "observed", "hidden"]
+
+
+def simulate(
+    env: Environment,
+    model: Model,
+    policy: Policy,
+    samples: Samples = None,
+    steps: int = 1000,
+    trials: int = 100,
+    setting: Setting = "hidden",
+    seed: int = 0,
+    executor: Executor | None = None,
+) -> Runs:
+    """Run `trials` independent trials of `steps` rounds.
+
+    The environment supplies the actions of each trial. Trial i meets the same actions, contexts and noise under
+    every policy, setting and number of workers; they follow from `seed` and i alone.
+
+    Parameters
+    ----------
+    samples : None for the exact expectation, L for the average of L draws a round, "t" for L = t
+    setting : "exact" shows c_t before the decision, "observed" after it, "hidden" never
+    executor : any `concurrent.futures.Executor`; None runs here
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> env = oc.environments.CoinFlip()
+    >>> runs = simulate(env, oc.LinearModel(env.features), oc.UCB(1.0), steps=50, trials=20)
+    >>> runs.regret.shape
+    (20, 50)
+    """
+    trials = _check.integer("simulate", "trials", trials, at_least=1)
+    blocks = [
+        Block(env, model, policy, samples, steps, setting, seed, first, min(BLOCK, trials - first))
+        for first in range(0, trials, BLOCK)
+    ]
+    return join(list(map(Block.run, blocks) if executor is None else executor.map(Block.run, blocks)))
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some trials of a simulation, from `first` on: the unit of work that goes to a worker."""
+
+    env: Environment
+    model: Model
+    policy: Policy
+    samples: Samples
+    steps: int
+    setting: Setting
+    seed: int
+    first: int
+    trials: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.env, Environment):
+            raise TypeError(f"simulate: env must be an environment with a start method, got {self.env!r}")
+        if not isinstance(self.model, Model):
+            raise TypeError(f"simulate: model must be a model such as LinearModel(features), got {self.model!r}")
+        if not isinstance(self.policy, Policy):
+            raise TypeError(f"simulate: policy must be a policy such as UCB(beta), got {self.policy!r}")
+        if self.setting not in ("exact", "observed", "hidden"):
+            raise ValueError(f"simulate: setting must be 'exact', 'observed' or 'hidden', got {self.setting!r}")
+        check_samples("simulate", self.samples)
+        _check.integer("simulate", "steps", self.steps, at_least=1)
+        _check.integer("simulate", "seed", self.seed, at_least=0)
+
+    def run(self) -> Runs:
+        return _LockStep(self).run()
+
+    def generators(self, stream: int) -> list[np.random.Generator]:
+        """Return one generator a trial: stream 0 drives the environment, stream 1 the learner."""
+        trials = range(self.first, self.first + self.trials)
+        seeds = (np.random.SeedSequence(self.seed, spawn_key=(trial, stream)) for trial in trials)
+        return [np.random.default_rng(seed) for seed in seeds]
+
+
+class _LockStep:
+    def __init__(self, block: Block) -> None:
+        self._block = block
+        self._world = _start(block.env, block.generators(0))
+        self._rngs = block.generators(1)
+        self._rows = np.arange(block.trials)
+        shape = (block.trials, block.steps)
+        self._choices = np.empty(shape, dtype=np.intp)
+        self._regret, self._expected, self._clairvoyant, self._log_det = (np.empty(shape) for _ in range(4))
+        self._norm = np.zeros(block.trials)
+        self._covered = np.ones(block.trials, dtype=bool)
+        # theta means something to the learner only in the environment's own features
+        knows = getattr(block.env, "features", None) == getattr(block.model, "features", self)
+        theory = isinstance(block.policy, UCB) and isinstance(block.policy.beta, Confidence)
+        self._theta = self._world.theta if knows and theory else None
+        self._learner: Learner | None = None
+
+    def run(self) -> Runs:
+        block = self._block
+        for t in range(block.steps):
+            self._step(t)
+        return Runs(
+            model=block.model,
+            policy=block.policy,
+            setting=block.setting,
+            samples=block.samples,
+            actions=self._world.actions.shape[-2],
+            regret=self._regret.cumsum(axis=1),
+            expected_regret=self._expected.cumsum(axis=1),
+            clairvoyant_regret=self._clairvoyant.cumsum(axis=1),
+            choices=self._choices,
+            log_det=self._log_det,
+            feature_norm=self._norm,
+            covered=None if self._theta is None else self._covered,
+        )
+
+    def _step(self, t: int) -> None:
+        block, world, rows = self._block, self._world, self._rows
+        now = world.step(self._choices[:, :t])
+        if self._learner is None:
+            self._learner = block.model.start(world.actions, now.context.shape[-1], block.trials)
+        learner = self._learner
+
+        realised = None if block.setting == "hidden" else learner.encode(PointStack(now.context))
+        if block.setting == "exact" and realised is not None:
+            view = realised
+        elif block.samples is None:
+            view = learner.encode(now.belief)
+        else:
+            draws = t + 1 if block.samples == "t" else int(block.samples)
+            view = learner.encode_draws(now.belief.sample(draws, self._rngs))
+
+        progress = Progress(t + 1, learner.log_det, block.model.ridge, world.actions.shape[-2])
+        if self._theta is not None and isinstance(block.policy, UCB):
+            self._covered &= learner.distance(self._theta) <= block.policy.beta_at(progress)
+        choice = block.policy.scores(learner.estimate(view), progress, self._rngs).argmax(axis=-1)
+
+        reward = now.rewards[rows, choice]
+        evidence = learner.evidence(view if realised is None else realised, choice)
+        learner.learn(evidence, reward + now.noise)
+
+        best = now.expected.argmax(axis=-1)
+        self._choices[:, t] = choice
+        self._regret[:, t] = now.rewards[rows, best] - reward
+        self._expected[:, t] = now.expected[rows, best] - now.expected[rows, choice]
+        self._clairvoyant[:, t] = now.rewards.max(axis=-1) - reward
+        self._log_det[:, t] = learner.log_det
+        np.maximum(self._norm, learner.norm(evidence), out=self._norm)
+
+
+def _start(env: Environment, rngs: Sequence[np.random.Generator]) -> Trials:
+    if isinstance(env, VectorEnvironment):
+        return env.start_all(rngs)
+    return Stepped([env.start(rng) for rng in rngs])

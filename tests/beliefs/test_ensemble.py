@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import itertools
+import math
+import re
+
+import numpy as np
+import pytest
+
+from overcast._check import Array
+from overcast.beliefs import Ensemble
+
+POINTS = np.random.default_rng(0).normal(size=(6, 3))
+WEIGHTS = np.array([0.1, 0.2, 0.0, 0.4, 0.3, 0.0])
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+def test_mean_and_covariance_by_naive_loops(weights: Array | None) -> None:
+    belief = Ensemble(POINTS, weights)
+    w = [1 / 6] * 6 if weights is None else weights.tolist()
+    mean = [sum(w[j] * POINTS[j, i] for j in range(6)) for i in range(3)]
+    np.testing.assert_allclose(belief.mean(), mean, rtol=1e-13)
+    for a, b in itertools.product(range(3), repeat=2):
+        cov = sum(w[j] * (POINTS[j, a] - mean[a]) * (POINTS[j, b] - mean[b]) for j in range(6))
+        assert belief.cov()[a, b] == pytest.approx(cov, rel=1e-12)
+
+
+def test_covariance_divides_by_n() -> None:
+    np.testing.assert_allclose(Ensemble(POINTS).cov(), np.cov(POINTS, rowvar=False, ddof=0), rtol=1e-12)
+
+
+def test_moments_by_naive_loops() -> None:
+    powers = np.array(list(itertools.product(range(4), repeat=3)))
+    expected = [
+        sum(WEIGHTS[j] * math.prod(POINTS[j, i] ** int(p[i]) for i in range(3)) for j in range(6)) for p in powers
+    ]
+    np.testing.assert_allclose(Ensemble(POINTS, WEIGHTS).moments(powers), expected, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+def test_draws_hit_members_in_proportion(weights: Array | None) -> None:
+    n = 60_000
+    points = np.arange(6.0)[:, None]
+    draws = Ensemble(points, weights).sample(n, np.random.default_rng(4))
+    counts = np.bincount(draws[:, 0].astype(int), minlength=6)
+    p = np.full(6, 1 / 6) if weights is None else weights
+    # Five standard errors: false alarm below 6e-7 a member; weight zero is never drawn at all.
+    assert (np.abs(counts - n * p) <= 5 * np.sqrt(n * p * (1 - p))).all()
+
+
+def test_trailing_zero_weights_are_never_drawn_however_the_sum_rounds() -> None:
+    weights = np.concatenate([np.full(10, 0.1), np.zeros(3)])
+    belief = Ensemble(np.arange(13.0)[:, None], weights)
+
+    class Edge(np.random.Generator):
+        def random(self, size: object = None, *args: object, **kwargs: object) -> Array:  # type: ignore[override]
+            return np.full(size, np.nextafter(1.0, 0.0))  # type: ignore[call-overload, no-any-return]
+
+    draws = belief.sample(2, Edge(np.random.PCG64(0)))
+    np.testing.assert_array_equal(draws, [[9.0], [9.0]])
+
+
+def test_weights_that_nearly_sum_to_one_are_rescaled() -> None:
+    points, weights = Ensemble([[0.0], [1.0]], [0.3333333, 0.6666666]).support()
+    assert weights.sum() == pytest.approx(1.0, abs=1e-15)
+    assert points.shape == (2, 1)
+
+
+def test_support_is_what_was_given_and_read_only() -> None:
+    points, weights = Ensemble(POINTS, WEIGHTS).support()
+    np.testing.assert_array_equal(points, POINTS)
+    np.testing.assert_array_equal(weights, WEIGHTS)
+    assert not points.flags.writeable
+    assert not weights.flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("points", "weights", "kind", "message"),
+    [
+        ([1.0, 2.0, 3.0], None, ValueError, "must have shape (n, c), got (3,); reshape to (3, 1) or (1, 3)"),
+        (5.0, None, ValueError, "Ensemble: points must have shape (n, c), got ()"),
+        ([], None, ValueError, "Ensemble: points must have shape (n, c), got (0,)"),
+        (np.empty((0, 2)), None, ValueError, "Ensemble: points must have shape (n, c), got (0, 2)"),
+        ([[1.0, np.nan]], None, ValueError, "Ensemble: points must be finite, got nan at index (0, 1)"),
+        ([[1.0, -np.inf]], None, ValueError, "Ensemble: points must be finite, got -inf at index (0, 1)"),
+        ([["a"]], None, TypeError, "Ensemble: points must be real numbers"),
+        ([[1.0], [2.0, 3.0]], None, ValueError, "Ensemble: points must be a rectangular array"),
+        ([[1.0], [2.0]], [0.5, 0.6], ValueError, "Ensemble: weights must sum to 1, got a sum of 1.1"),
+        ([[1.0], [2.0]], [1.5, -0.5], ValueError, "Ensemble: weights must be >= 0, got -0.5 at index 1"),
+        ([[1.0], [2.0]], [1.0], ValueError, "Ensemble: weights must have shape (2,), got (1,)"),
+        ([[1.0], [2.0]], [np.nan, 1.0], ValueError, "Ensemble: weights must be finite, got nan at index 0"),
+        ([[1.0], [2.0]], "uniform", TypeError, "Ensemble: weights must be real numbers, got str 'uniform'"),
+    ],
+)
+def test_refuses(points: object, weights: object, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=re.escape(message)) as caught:
+        Ensemble(points, weights)  # type: ignore[arg-type]
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from overcast._check import Array
+from overcast.beliefs import Gaussian
+
+
+def _pairings(items: tuple[int, ...]) -> Iterator[list[tuple[int, int]]]:
+    if not items:
+        yield []
+        return
+    first, rest = items[0], items[1:]
+    for at, partner in enumerate(rest):
+        for others in _pairings(rest[:at] + rest[at + 1 :]):
+            yield [(first, partner), *others]
+
+
+def _isserlis(mean: Array, cov: Array, power: tuple[int, ...]) -> float:
+    """E[prod c_i^p_i] by expanding c = mean + z and summing over all pairings of the z factors."""
+    factors = tuple(i for i, exponent in enumerate(power) for _ in range(exponent))
+    total = 0.0
+    for chosen in itertools.product([False, True], repeat=len(factors)):
+        paired = tuple(f for f, z in zip(factors, chosen, strict=True) if z)
+        constant = math.prod(float(mean[f]) for f, z in zip(factors, chosen, strict=True) if not z)
+        total += constant * math.fsum(math.prod(float(cov[i, j]) for i, j in pairs) for pairs in _pairings(paired))
+    return total
+
+
+def test_known_moments_of_one_dimension() -> None:
+    # E[x^2] = s^2, E[x^4] = 3 s^4, E[x^6] = 15 s^6 about zero, and m^3 + 3 m s^2 off it.
+    variance = 1.7
+    powers = np.array([[1], [2], [3], [4], [6]])
+    expected = [0.0, variance, 0.0, 3 * variance**2, 15 * variance**3]
+    for cov in (variance, [variance], [[variance]]):
+        np.testing.assert_allclose(Gaussian(0.0, cov).moments(powers), expected, rtol=1e-13)
+    assert Gaussian(2.0, variance).moments(np.array([[3]]))[0] == pytest.approx(8 + 3 * 2 * variance)
+
+
+def test_moments_against_the_sum_over_pairings() -> None:
+    rng = np.random.default_rng(0)
+    root = rng.normal(size=(3, 3))
+    mean, cov = rng.normal(size=3), root @ root.T
+    powers = [p for p in itertools.product(range(5), repeat=3) if sum(p) <= 5]
+    for given, matrix in ((cov, cov), (np.diag(cov), np.diag(np.diag(cov)))):
+        expected = [_isserlis(mean, matrix, p) for p in powers]
+        np.testing.assert_allclose(Gaussian(mean, given).moments(np.array(powers)), expected, rtol=1e-9, atol=1e-10)
+
+
+def test_three_ways_to_give_the_same_covariance() -> None:
+    scalar, variances, matrix = (Gaussian([1.0, 2.0], cov) for cov in (4.0, [4.0, 4.0], np.diag([4.0, 4.0])))
+    for other in (variances, matrix):
+        np.testing.assert_array_equal(scalar.cov(), other.cov())
+        np.testing.assert_array_equal(
+            scalar.sample(5, np.random.default_rng(0)), other.sample(5, np.random.default_rng(0))
+        )
+
+
+def test_draws_of_a_singular_covariance_stay_on_their_line() -> None:
+    direction = np.array([1.0, -2.0, 0.5, 0.0])
+    belief = Gaussian([0.0, 1.0, 2.0, 3.0], np.outer(direction, direction))
+    centred = belief.sample(1000, np.random.default_rng(0)) - belief.mean()
+    np.testing.assert_allclose(centred, np.outer(centred[:, 0], direction), atol=1e-6)
+    # Variance of 1000 draws: relative standard error sqrt(2 / 1000); five of them, false alarm below 6e-7.
+    assert centred[:, 0].var() == pytest.approx(1.0, rel=5 * math.sqrt(2 / 1000))
+
+
+def test_singular_covariance_keeps_small_units() -> None:
+    # A perfectly correlated pair beside a coordinate whose variance is 1e-24 of theirs.
+    cov = np.array([[1e6, 1e6, 0.0], [1e6, 1e6, 0.0], [0.0, 0.0, 1e-18]])
+    draws = Gaussian(np.zeros(3), cov).sample(20_000, np.random.default_rng(1))
+    # Relative standard error of a variance is sqrt(2 / n); five of them, false alarm below 6e-7 each.
+    np.testing.assert_allclose(draws.var(axis=0), np.diag(cov), rtol=5 * math.sqrt(2 / 20_000))
+    np.testing.assert_allclose(draws[:, 0], draws[:, 1], rtol=1e-6)
+
+
+def test_dense_draws_have_the_stated_covariance() -> None:
+    cov = np.array([[2.0, -1.2, 0.3], [-1.2, 1.0, 0.0], [0.3, 0.0, 0.5]])
+    draws = Gaussian(np.zeros(3), cov).sample(200_000, np.random.default_rng(2))
+    products = draws[:, :, None] * draws[:, None, :]
+    error = products.std(axis=0) / math.sqrt(len(draws))
+    # Five standard errors: false alarm below 6e-7 for each of the six entries.
+    assert (np.abs(products.mean(axis=0) - cov) <= 5 * error).all()
+
+
+def test_zero_matrix_is_a_point() -> None:
+    belief = Gaussian([1.0, 2.0], np.zeros((2, 2)))
+    np.testing.assert_array_equal(belief.sample(3, np.random.default_rng(0)), [[1.0, 2.0]] * 3)
+
+
+def test_asymmetry_from_round_off_is_removed() -> None:
+    cov = np.array([[1.0, 0.3], [0.3 + 1e-12, 1.0]])
+    belief = Gaussian([0.0, 0.0], cov)
+    np.testing.assert_array_equal(belief.cov(), belief.cov().T)
+
+
+def test_sample_covariance_of_few_points_is_accepted() -> None:
+    points = np.random.default_rng(3).normal(size=(4, 10))
+    belief = Gaussian(points.mean(axis=0), np.cov(points, rowvar=False))
+    assert np.linalg.matrix_rank(belief.sample(50, np.random.default_rng(0)) - belief.mean(), tol=1e-5) == 3
+
+
+def test_arguments_are_copied_and_results_read_only() -> None:
+    mean, cov = np.zeros(2), np.eye(2)
+    belief = Gaussian(mean, cov)
+    mean[0] = cov[0, 0] = 7.0
+    np.testing.assert_array_equal(belief.mean(), [0.0, 0.0])
+    np.testing.assert_array_equal(belief.cov(), np.eye(2))
+    for array in (belief.mean(), belief.cov(), belief.variance()):
+        assert not array.flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("mean", "cov", "kind", "message"),
+    [
+        ([0.0, np.nan], 1.0, ValueError, "Gaussian: mean must be finite, got nan at index 1"),
+        ([], 1.0, ValueError, "Gaussian: mean must have shape (c,), got (0,)"),
+        ([[0.0]], 1.0, ValueError, "Gaussian: mean must have shape (c,), got (1, 1)"),
+        ("a", 1.0, TypeError, "Gaussian: mean must be real numbers, got str 'a'"),
+        ([0.0], -1.0, ValueError, "Gaussian: cov must be >= 0, got -1.0"),
+        ([0.0], np.inf, ValueError, "Gaussian: cov must be finite, got inf"),
+        ([0.0], None, TypeError, "Gaussian: cov must be real numbers, got NoneType None"),
+        ([0.0, 0.0], [1.0, -2.0], ValueError, "Gaussian: cov must hold variances >= 0, got -2.0 at index 1"),
+        ([0.0, 0.0], [1.0], ValueError, "Gaussian: cov must have shape (2,), got (1,)"),
+        ([0.0, 0.0], np.eye(3), ValueError, "Gaussian: cov must have shape (2, 2), got (3, 3)"),
+        ([0.0], np.ones((1, 1, 1)), ValueError, "Gaussian: cov must have shape (1, 1), got (1, 1, 1)"),
+        ([0.0, 0.0], [[1.0, 2.0], [2.0, 1.0]], ValueError, "positive semi-definite, got smallest eigenvalue -1"),
+        ([0.0, 0.0], [[0.0, 1.0], [1.0, 5.0]], ValueError, "positive semi-definite, got smallest eigenvalue -0.193"),
+        ([0.0, 0.0], [[1.0, 0.0], [0.0, -1e-3]], ValueError, "positive semi-definite, got smallest eigenvalue -0.001"),
+        (
+            [0.0, 0.0],
+            [[1.0, 0.1], [0.5, 1.0]],
+            ValueError,
+            "cov must be symmetric, got 0.1 at (0, 1) and 0.5 at (1, 0)",
+        ),
+        ([0.0, 0.0], [[1.0, np.nan], [0.0, 1.0]], ValueError, "Gaussian: cov must be finite, got nan at index (0, 1)"),
+        ([0.0, 0.0], [[1.0], [0.0, 1.0]], ValueError, "Gaussian: cov must be a rectangular array"),
+    ],
+)
+def test_refuses(mean: object, cov: object, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=re.escape(message)) as caught:
+        Gaussian(mean, cov)  # type: ignore[arg-type]
+    assert "\n" not in str(caught.value)

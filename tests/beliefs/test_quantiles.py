@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+import scipy.integrate
+
+from overcast._check import Array
+from overcast.beliefs import Quantiles
+
+LEVELS = [0.05, 0.25, 0.5, 0.9]
+VALUES = np.array([[-1.0, 2.0], [0.5, 2.0], [0.5, 3.5], [4.0, 9.0]])
+
+
+def _quadrature(levels: list[float], values: Array, p: int) -> float:
+    """E[c^p] as the integral of Q(u)^p over u in [0, 1]."""
+    inner = [u for u in levels if 0 < u < 1]
+    integral, _ = scipy.integrate.quad(
+        lambda u: float(np.interp(u, levels, values)) ** p, 0.0, 1.0, points=inner, epsabs=1e-12, epsrel=1e-12
+    )
+    return float(integral)
+
+
+@pytest.mark.parametrize("levels", [LEVELS, [0.0, 0.2, 0.7, 1.0]])
+def test_moments_against_quadrature_of_the_quantile_function(levels: list[float]) -> None:
+    belief = Quantiles(levels, VALUES)
+    for p in range(6):
+        for i in range(2):
+            power = np.zeros((1, 2), dtype=np.int64)
+            power[0, i] = p
+            assert belief.moments(power)[0] == pytest.approx(_quadrature(levels, VALUES[:, i], p), rel=1e-9)
+    for i in range(2):
+        first, second = (_quadrature(levels, VALUES[:, i], p) for p in (1, 2))
+        assert belief.mean()[i] == pytest.approx(first, rel=1e-10)
+        assert belief.variance()[i] == pytest.approx(second - first**2, rel=1e-9)
+
+
+def test_coordinates_are_independent() -> None:
+    belief = Quantiles(LEVELS, VALUES)
+    assert belief.cov()[0, 1] == 0.0
+    joint, first, second = belief.moments(np.array([[2, 3], [2, 0], [0, 3]]))
+    assert joint == pytest.approx(first * second, rel=1e-13)
+
+
+def test_levels_zero_and_one_give_the_uniform_distribution() -> None:
+    belief = Quantiles([0.0, 1.0], [2.0, 8.0])
+    assert belief.mean()[0] == pytest.approx(5.0)
+    assert belief.variance()[0] == pytest.approx(36 / 12)
+
+
+def test_one_level_is_a_point() -> None:
+    belief = Quantiles([0.5], [[3.0, 4.0]])
+    np.testing.assert_array_equal(belief.mean(), [3.0, 4.0])
+    np.testing.assert_array_equal(belief.cov(), np.zeros((2, 2)))
+    np.testing.assert_array_equal(belief.sample(2, np.random.default_rng(0)), [[3.0, 4.0]] * 2)
+
+
+def test_tails_sit_on_the_outermost_values() -> None:
+    n = 50_000
+    draws = Quantiles([0.1, 0.7], [0.0, 1.0]).sample(n, np.random.default_rng(0))[:, 0]
+    # Five standard errors: false alarm below 6e-7 each.
+    for share, p in ((np.mean(draws == 0.0), 0.1), (np.mean(draws == 1.0), 0.3)):
+        assert abs(float(share) - p) <= 5 * np.sqrt(p * (1 - p) / n)
+    assert draws.min() >= 0.0
+    assert draws.max() <= 1.0
+
+
+def test_draws_have_the_published_quantiles() -> None:
+    n = 100_000
+    draws = Quantiles([0.1, 0.5, 0.9], [0.0, 2.0, 8.0]).sample(n, np.random.default_rng(1))[:, 0]
+    # Five standard errors of a share of one half: false alarm below 6e-7.
+    assert abs(float(np.mean(draws <= 2.0)) - 0.5) <= 5 * 0.5 / np.sqrt(n)
+
+
+def test_variance_survives_a_large_mean() -> None:
+    assert Quantiles([0.0, 1.0], [1e9, 1e9 + 6.0]).variance()[0] == pytest.approx(3.0, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("levels", "values", "kind", "message"),
+    [
+        ([], [], ValueError, "Quantiles: levels must have shape (levels,), got (0,)"),
+        ([0.5, 0.1], [0.0, 1.0], ValueError, "Quantiles: levels must increase strictly, got 0.1 after 0.5"),
+        ([0.5, 0.5], [0.0, 1.0], ValueError, "Quantiles: levels must increase strictly, got 0.5 after 0.5"),
+        ([-0.1, 0.5], [0.0, 1.0], ValueError, "Quantiles: levels must lie in [0, 1], got -0.1 at index 0"),
+        ([10, 50, 90], [0.0, 1.0, 2.0], ValueError, "Quantiles: levels must lie in [0, 1], got 10.0 at index 0"),
+        ([0.1, np.nan], [0.0, 1.0], ValueError, "Quantiles: levels must be finite, got nan at index 1"),
+        (["low"], [0.0], TypeError, "Quantiles: levels must be real numbers"),
+        ([0.1, 0.9], [0.0, 1.0, 2.0], ValueError, "Quantiles: values must have shape (2, c), got (3,)"),
+        ([0.1, 0.9], [[0.0, 1.0]], ValueError, "Quantiles: values must have shape (2, c), got (1, 2)"),
+        ([0.1, 0.9], [0.0, np.inf], ValueError, "Quantiles: values must be finite, got inf at index (1, 0)"),
+        ([0.1, 0.9], [["a"], ["b"]], TypeError, "Quantiles: values must be real numbers"),
+        (
+            [0.1, 0.9],
+            [[0.0, 4.0], [1.0, 3.0]],
+            ValueError,
+            "values must not decrease along levels, got 3.0 at level 0.9 after 4.0 at level 0.1 in column 1",
+        ),
+    ],
+)
+def test_refuses(levels: object, values: object, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=re.escape(message)) as caught:
+        Quantiles(levels, values)  # type: ignore[arg-type]
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,35 @@
+"""The seven curves, and the work they are divided into."""
+
+from __future__ import annotations
+
+from overcast.experiments.experiment import CURVES, Experiment
+from overcast.experiments.synthetic import synthetic
+
+
+def test_figure_has_the_seven_curves_of_the_paper() -> None:
+    assert [(curve.setting, curve.samples) for curve in CURVES] == [
+        ("exact", None),
+        ("observed", 10),
+        ("observed", 100),
+        ("observed", None),
+        ("hidden", 10),
+        ("hidden", 100),
+        ("hidden", None),
+    ]
+
+
+def test_synthetic_is_at_paper_scale_with_the_beta_of_the_appendix() -> None:
+    experiment = synthetic()
+    assert (experiment.trials, experiment.steps) == (100, 1000)
+    assert experiment.betas == {"exact": (2.0,), "observed": (2.0,), "hidden": (10.0,)}
+    assert experiment.model.ridge == 1.0
+
+
+def test_parts_cover_every_trial_of_every_curve_and_beta_once(small: Experiment) -> None:
+    parts = list(small.parts())
+    assert len({part.key for part in parts}) == len(parts)
+    seen: dict[tuple[str, float], list[int]] = {}
+    for part in parts:
+        seen.setdefault((part.curve.key, part.beta), []).extend(range(part.first, part.first + part.trials))
+    assert len(seen) == len(CURVES) * 2
+    assert all(trials == list(range(55)) for trials in seen.values())
