@@ -53,9 +53,9 @@ def check_names(names: list[Any] | None) -> list[Any] | None:
     """Return the names if JSON gives them back as they are."""
     if names is not None:
         names = [name.item() if isinstance(name, np.generic) else name for name in names]
-        odd = next((name for name in names if not isinstance(name, (str, int, float)) or isinstance(name, bool)), None)
-        if odd is not None:
-            raise TypeError(f"Bandit: save needs names that are strings or numbers, got {odd!r}")
+        odd = [name for name in names if not isinstance(name, (str, int, float)) or isinstance(name, bool)]
+        if odd:
+            raise TypeError(f"Bandit: save needs names that are strings or numbers, got {_check.short(odd[0])}")
     return names
 
 

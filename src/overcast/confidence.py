@@ -17,6 +17,8 @@ from overcast import _check
 from overcast._check import Array
 from overcast.models.base import Progress
 
+__all__ = ["Confidence", "Expected", "Observed", "Sampled"]
+
 
 @dataclass(frozen=True)
 class Confidence(ABC):

@@ -18,10 +18,19 @@ def process_executor(workers: int) -> Iterator[Executor | None]:
         return
     # The workers share the cores among themselves, so each gets one thread; the libraries read this when they start.
     os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    # A terminal sends Ctrl-C to the whole group; the workers finish their part and the parent decides what stops.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, context, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as executor:
+    executor = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
+    # A terminal sends Ctrl-C to the whole group. Workers started while it is ignored go on ignoring it: they finish
+    # their part, and the parent decides what stops.
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        for _ in range(workers):
+            executor.submit(int)
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    try:
         yield executor
+    finally:
+        executor.shutdown(cancel_futures=True)
 
 
 @contextmanager

@@ -7,8 +7,9 @@ import json
 import os
 import time
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Executor, as_completed
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,13 +91,14 @@ def run_parts(
         else:
             results[part.key] = kept
             done()
-    for part, result in _compute_all(missing, store, executor):
-        results[part.key] = result
-        done()
+    with closing(_compute_all(missing, store, executor)) as computed:
+        for part, result in computed:
+            results[part.key] = result
+            done()
     return results
 
 
-def _compute_all(parts: list[Part], store: Store, executor: Executor | None) -> Iterator[tuple[Part, Result]]:
+def _compute_all(parts: list[Part], store: Store, executor: Executor | None) -> Generator[tuple[Part, Result]]:
     if executor is None:
         for part in parts:
             result = compute(part.block())
@@ -111,6 +113,8 @@ def _compute_all(parts: list[Part], store: Store, executor: Executor | None) -> 
             store.save(part, result)
             yield part, result
     finally:
-        for future, part in waiting.items():
-            if not future.cancel() and future.exception() is None:
-                store.save(part, future.result())
+        # All are cancelled before any is waited for: a free worker would take up the next one meanwhile.
+        under_way = [future for future in waiting if not future.cancel()]
+        for future in under_way:
+            if future.exception() is None:
+                store.save(waiting[future], future.result())

@@ -55,6 +55,8 @@ def simulate(
     (20, 50)
     """
     trials = _check.integer("simulate", "trials", trials, at_least=1)
+    if executor is not None and not hasattr(executor, "map"):
+        raise TypeError(f"simulate: executor must be a concurrent.futures.Executor, got {_check.short(executor)}")
     blocks = [
         Block(env, model, policy, samples, steps, setting, seed, first, min(BLOCK, trials - first))
         for first in range(0, trials, BLOCK)
@@ -77,7 +79,7 @@ class Block:
     trials: int
 
     def __post_init__(self) -> None:
-        if not isinstance(self.env, Environment):
+        if isinstance(self.env, type) or not isinstance(self.env, Environment):
             raise TypeError(f"simulate: env must be an environment with a start method, got {self.env!r}")
         if not isinstance(self.model, Model):
             raise TypeError(f"simulate: model must be a model such as LinearModel(features), got {self.model!r}")

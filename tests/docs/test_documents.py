@@ -1,0 +1,47 @@
+"""The documents say what the code does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import overcast as oc
+from overcast.cli import main
+
+ROOT = Path(__file__).parents[2]
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_versions_agree() -> None:
+    assert f"version: {oc.__version__}\n" in read("CITATION.cff")
+    assert re.search(rf"^## {re.escape(oc.__version__)}\b", read("CHANGELOG.md"), re.MULTILINE)
+
+
+@pytest.mark.parametrize("module", [oc, oc.features, oc.confidence, oc.environments])
+def test_every_public_name_is_in_the_documents(module: ModuleType) -> None:
+    words = set(re.findall(r"\w+", read("README.md") + read("CHANGELOG.md") + read("CONTRIBUTING.md")))
+    assert [name for name in module.__all__ if name not in words] == []
+
+
+def test_the_first_two_commands_of_the_readme_are_make_targets() -> None:
+    commands = re.findall(r"^```\n(.*?)^```", read("README.md"), re.MULTILINE | re.DOTALL)
+    assert commands[0].split("\n")[:2] == ["make demo", "make test"]
+    targets = re.findall(r"^(\w+):", read("Makefile"), re.MULTILINE)
+    assert {"demo", "test", "check"} <= set(targets)
+
+
+def test_commands_in_the_readme_are_understood(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each is parsed with --help appended, which checks the words before it."""
+    lines = re.findall(r"^\.venv/bin/overcast ([^#\n]+)", read("README.md"), re.MULTILINE)
+    assert lines
+    for line in lines:
+        with pytest.raises(SystemExit) as stop:
+            main([*line.split(), "--help"])
+        assert stop.value.code == 0
+    assert "usage: overcast reproduce" in capsys.readouterr().out
