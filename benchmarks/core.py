@@ -21,7 +21,7 @@ import numpy as np
 
 import overcast as oc
 
-ROUNDS = 25
+ROUNDS = 15
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,11 @@ def comparisons() -> list[Comparison]:
         Comparison("k=100, d=15: L = 100 / expectation", synthetic(100), synthetic(None), 400, 1.5),
         Comparison("k=3706, 6x6: L = 100 / expectation", movielens(100), movielens(None), 100, 1.5),
         Comparison(
-            "100 trials in lock-step / batched matmul", lock_step(100, 50), bare_lock_step(100, 100, 15, 50), 5000, 3.0
+            "100 trials in lock-step / batched matmul",
+            lock_step(100, 1000),
+            bare_lock_step(100, 100, 15, 1000),
+            100_000,
+            3.0,
         ),
     ]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
-import tempfile
+import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,28 @@ def to_config(value: Any) -> Any:
     )
 
 
+def config_or_none(value: Any) -> Any:
+    """Return what `to_config` does, or None for what only its owner can make again."""
+    try:
+        return to_config(value)
+    except TypeError:
+        return None
+
+
+def given_or_stored(path: str | os.PathLike[str], name: str, given: Any, header: dict[str, Any]) -> Any:
+    """Return what the user passed to `load`, else what the file describes."""
+    if given is not None:
+        return given
+    with damage(path):
+        stored = from_config(header[name])
+    if stored is None:
+        raise ValueError(
+            f"Bandit: {os.fspath(path)} was saved with a {name} that holds a function or a class of your own; "
+            f"pass it again as {name}="
+        )
+    return stored
+
+
 def from_config(data: Any) -> Any:
     """Build what `to_config` described."""
     if not isinstance(data, dict):
@@ -62,22 +84,22 @@ def check_names(names: list[Any] | None) -> list[Any] | None:
 def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, np.ndarray[Any, Any]]) -> None:
     """Write header and arrays to one file, whole or not at all."""
     text = json.dumps({"format": FORMAT, "version": VERSION, **header})
-    path = os.fspath(path)
-    handle, partial = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=".overcast-")
+    partial = f"{os.fspath(path)}.{uuid.uuid4().hex[:8]}.partial"
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(partial, "xb") as file:
             np.savez(file, allow_pickle=False, header=np.frombuffer(text.encode(), dtype=np.uint8), **arrays)
             file.flush()
             os.fsync(file.fileno())
         os.replace(partial, path)
     except BaseException:
-        os.unlink(partial)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(partial)
         raise
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
     """Return what `write` wrote."""
-    with damage(path), open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
+    with open(path, "rb") as raw, damage(path), np.load(raw, allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files}
         header = json.loads(arrays.pop("header").tobytes())
         known = header["format"] == FORMAT
@@ -91,13 +113,11 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.nda
     return header, arrays
 
 
-@contextmanager
+@contextlib.contextmanager
 def damage(path: str | os.PathLike[str]) -> Iterator[None]:
     """Turn whatever a broken file provokes into one clear error."""
     try:
         yield
-    except FileNotFoundError:
-        raise
     except Exception as error:  # one flipped bit can ask for a password, a compression method, any amount of memory
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import uuid
 from typing import Any, Literal
@@ -118,6 +119,8 @@ class Bandit:
         if context is not None:
             context = _check.vector("Bandit", "context", context, self._dim)
             evidence = self._learner.evidence(self._learner.encode_draws(context[None]), index)
+        if not math.isfinite(float(evidence @ evidence) * max(1.0, abs(reward))):
+            raise ValueError("Bandit: reward and context must be small enough to be squared, got numbers that overflow")
         self._learner.learn(evidence, reward)
         del self._open[ticket]
 
@@ -136,7 +139,7 @@ class Bandit:
         made = number.isdecimal() and len(number) <= len(str(self._round)) and 1 <= int(number) <= self._round
         if token == self._token and made:
             raise ValueError(
-                f"Bandit: decision must be open, got {ticket}, whose reward has come already; each counts once"
+                f"Bandit: decision must be open, got {ticket}, which has its reward already or was forgotten"
             )
         raise ValueError(f"Bandit: decision must be one that this bandit made, got {_check.short(ticket)} of another")
 
@@ -162,10 +165,13 @@ class Bandit:
         self._learner.merge(other._learner)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the bandit to a file of arrays and JSON; `Bandit.load` gives one that decides the same."""
+        """Write the bandit to a file of arrays and JSON; `Bandit.load` gives one that decides the same.
+
+        Functions and classes of your own are not written: give that model or policy to `load` again.
+        """
         header = {
-            "model": _storage.to_config(self.model),
-            "policy": _storage.to_config(self.policy),
+            "model": _storage.config_or_none(self.model),
+            "policy": _storage.config_or_none(self.policy),
             "samples": self.samples,
             "names": _storage.check_names(self.actions.names),
             "token": self._token,
@@ -182,14 +188,20 @@ class Bandit:
         _storage.write(path, header, arrays)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Bandit:
-        """Read a bandit that `save` wrote."""
+    def load(cls, path: str | os.PathLike[str], model: Model | None = None, policy: Policy | None = None) -> Bandit:
+        """Read a bandit that `save` wrote.
+
+        Parameters
+        ----------
+        model, policy : the ones it was saved with, where they hold a function or a class of your own
+        """
         header, arrays = _storage.read(path)
+        model = _storage.given_or_stored(path, "model", model, header)
+        policy = _storage.given_or_stored(path, "policy", policy, header)
         with _storage.damage(path):
             names = header["names"]
             vectors = arrays["actions"]
             actions = vectors if names is None else dict(zip(names, vectors, strict=True))
-            model, policy = _storage.from_config(header["model"]), _storage.from_config(header["policy"])
             bandit = cls(actions, model, policy, header["samples"])
             bandit._token = header["token"]
             bandit._round = header["round"]

@@ -9,6 +9,7 @@ belief should not hide much of its variance in outcomes rarer than one in a thou
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -138,7 +139,6 @@ def check_policy(policy: Policy) -> None:
             given = (Estimate(estimates.mean[i], estimates.width[i]), Progress(t, float(log_det[i]), 1.0, k))
             scores = policy.scores(*given, np.random.default_rng(i))
             _shape(name, "scores", scores, (k,))
-            _require(not np.isnan(scores).any(), name, "scores must not be NaN")
             _same(name, "scores with the same seed", policy.scores(*given, np.random.default_rng(i)), scores)
             alone.append(scores)
         rngs = [np.random.default_rng(i) for i in range(r)]
@@ -227,8 +227,9 @@ def _lock_step(name: str, env: VectorEnvironment, seed: int, taken: Any, rounds:
             theta = trials.theta if trials.theta.ndim == 1 else trials.theta[1]
             phi = env.features(actions, now.context[None])[:, 0]
             _same(name, "rewards and features times theta", phi @ theta, now.rewards)
-            psi = env.features.expected(actions, now.belief)
-            _same(name, "expected and expected features times theta", psi @ theta, now.expected)
+            with suppress(NoClosedForm):
+                psi = env.features.expected(actions, now.belief)
+                _same(name, "expected and expected features times theta", psi @ theta, now.expected)
 
 
 def _draws(belief: Belief, n: int) -> Array:
@@ -249,9 +250,8 @@ def _same(name: str, what: str, got: ArrayLike, expected: ArrayLike) -> None:
     """Compare up to rounding, relative to the largest number."""
     left, right = np.asarray(got, dtype=float), np.asarray(expected, dtype=float)
     _require(left.shape == right.shape, name, f"{what} must agree, got shapes {left.shape} and {right.shape}")
-    with np.errstate(invalid="ignore"):
-        error = np.where(left == right, 0.0, np.abs(left - right)).max(initial=0.0)
-    scale = 1.0 + np.abs(right[np.isfinite(right)]).max(initial=0.0)
+    error = np.abs(left - right).max(initial=0.0)
+    scale = 1.0 + np.abs(right).max(initial=0.0)
     _require(bool(error <= 1e-9 * scale), name, f"{what} must agree, got numbers {error:.3g} apart")
 
 

@@ -53,7 +53,7 @@ class _AdversarialTrials(Trials):
         self._env = env
         r, d = len(rngs), env.dim
         self._rows = np.arange(r)
-        self.actions = np.stack([_unit(rng.standard_normal((env.k, d))) for rng in rngs])
+        self.actions = np.stack([_in_ball(rng, env.k, d) for rng in rngs])
         self.theta = np.stack([_unit(rng.standard_normal(d * d)) for rng in rngs])
         members = np.stack([_unit(rng.standard_normal((env.choices, env.members, d))) for rng in rngs])
         self._members = members  # (r, choices, members, c)
@@ -80,6 +80,11 @@ class _AdversarialTrials(Trials):
             self._expected[self._rows, choice],
             self._env.noise * self._noise.next()[:, 0],
         )
+
+
+def _in_ball(rng: np.random.Generator, n: int, d: int) -> NDArray[np.float64]:
+    """Return points spread evenly over the unit ball; on the sphere all actions would tie before the first reward."""
+    return _unit(rng.standard_normal((n, d))) * rng.random((n, 1)) ** (1.0 / d)
 
 
 def _unit(vectors: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ comparison is paired.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -122,24 +122,40 @@ class Stepped(Trials):
 
 
 class Stream:
-    """Standard normal or uniform numbers for every trial from its own generator, `width` a step."""
+    """Random numbers for every trial from its own generator, drawn for many steps at once.
 
-    def __init__(self, rngs: Sequence[np.random.Generator], width: int, *, normal: bool = True) -> None:
+    Parameters
+    ----------
+    width : numbers a step
+    normal : standard normal, else uniform on [0, 1)
+    prepare : what to make of the numbers of many steps, (r, n, width) to (r, n, ...)
+    """
+
+    def __init__(
+        self,
+        rngs: Sequence[np.random.Generator],
+        width: int,
+        *,
+        normal: bool = True,
+        prepare: Callable[[Array], Array] | None = None,
+    ) -> None:
         self._rngs = rngs
         self._normal = normal
-        self._shape = len(rngs), BUFFER, width
+        self._prepare = prepare
+        self._shape = (len(rngs), BUFFER, width)
+        self._ready = np.empty(0)
         self._used = BUFFER
 
     def next(self) -> Array:
-        """Return the next numbers, shape (r, width)."""
+        """Return the numbers of the next step, shape (r, width), or what `prepare` made of them."""
         if self._used == BUFFER:
-            # A new array each time: rounds may hold on to views of the last one.
-            self._buffer = np.empty(self._shape)
-            for rng, rows in zip(self._rngs, self._buffer, strict=True):
+            draws = np.empty(self._shape)  # a new array each time: rounds that were kept look into the old one
+            for rng, rows in zip(self._rngs, draws, strict=True):
                 if self._normal:
                     rng.standard_normal(out=rows)
                 else:
                     rng.random(out=rows)
+            self._ready = draws if self._prepare is None else self._prepare(draws)
             self._used = 0
         self._used += 1
-        return np.asarray(self._buffer[:, self._used - 1])
+        return np.asarray(self._ready[:, self._used - 1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from overcast import _check
+from overcast._check import Array
 from overcast.beliefs.stacked import GaussianStack
 from overcast.environments.base import Rounds, Stream, Trials, VectorEnvironment
 from overcast.features import Quadratic
@@ -54,19 +56,24 @@ class _SyntheticTrials(Trials):
         squares = (self.actions**2).sum(axis=-1, keepdims=True)
         terms = np.concatenate([squares, -2.0 * self.actions, np.ones_like(squares)], axis=-1)
         self._terms = np.ascontiguousarray(terms.swapaxes(-1, -2))  # (r, 2 + dim, k)
-        self._weights = np.ones((len(rngs), 2, 2 + env.dim))  # row 0: realised, row 1: expected
-        self._stream = Stream(rngs, 2 * env.dim + 1)
+        contexts, noise = zip(*(rng.spawn(2) for rng in rngs), strict=True)
+        self._weights = Stream(contexts, 2 * env.dim, prepare=self._prepare)
+        self._noise = Stream(noise, 1)
+
+    def _prepare(self, draws: Array) -> Array:
+        """Return the factors of the realised and the expected reward, shape (r, n, 2, 2 + dim)."""
+        d, spread = self._env.dim, self._env.spread
+        centre = draws[..., :d]
+        both = np.stack([centre + math.sqrt(spread) * draws[..., d:], centre], axis=-2)
+        out = np.ones((*both.shape[:-1], 2 + d))
+        out[..., 1:-1] = both
+        out[..., -1] = np.vecdot(both, both)
+        out[..., 1, -1] += d * spread
+        return out
 
     def step(self, past: NDArray[np.intp]) -> Rounds:
-        env, d = self._env, self._env.dim
-        draws = self._stream.next()
-        centre = draws[:, :d]
-        context = centre + np.sqrt(env.spread) * draws[:, d : 2 * d]
-        weights = self._weights
-        weights[:, 0, 1:-1] = context
-        weights[:, 1, 1:-1] = centre
-        weights[:, :, -1] = np.vecdot(weights[:, :, 1:-1], weights[:, :, 1:-1])
-        weights[:, 1, -1] += d * env.spread
+        weights = self._weights.next()
+        context, centre = weights[:, 0, 1:-1], weights[:, 1, 1:-1]
         rewards = weights @ self._terms  # (r, 2, k)
-        noise = env.noise * draws[:, 2 * d]
-        return Rounds(GaussianStack(centre, env.spread), context, rewards[:, 0], rewards[:, 1], noise)
+        noise = self._env.noise * self._noise.next()[:, 0]
+        return Rounds(GaussianStack(centre, self._env.spread), context, rewards[:, 0], rewards[:, 1], noise)

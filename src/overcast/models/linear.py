@@ -20,6 +20,9 @@ from overcast.models.ridge import Ridge
 # distinct z_i z_j, stored once; beyond it that table outgrows its use.
 MAX_TABULATED_TERMS = 24
 
+# Up to this many multiplications k d^2, a single bandit is better served by the few calls on dense features.
+MAX_DENSE_WORK = 50_000
+
 
 @dataclass(frozen=True)
 class LinearModel(Model):
@@ -109,6 +112,7 @@ class _SeparableLearner(LinearLearner):
         d, p = len(j), z.shape[-1]
         self._spread = np.zeros((d, p))  # E: feature i takes action term j[i]
         self._spread[np.arange(d), j] = 1.0
+        self._dense = not leading and len(actions) * d * d <= MAX_DENSE_WORK
         self._forms = _Tabulated(z) if p <= MAX_TABULATED_TERMS else _Direct(z)
         self._rows = np.arange(leading[0]) if leading else None
         self.fit = Ridge(d, model.ridge, leading)
@@ -120,10 +124,14 @@ class _SeparableLearner(LinearLearner):
         return np.asarray(self._map.averaged_terms(contexts).take(self._context_term, axis=-1))
 
     def estimate(self, view: Array) -> Estimate:
-        S = view[..., None] * self._spread  # (..., d, p)
-        S_t = S.swapaxes(-1, -2)
-        h = (S_t @ self.fit.theta[..., None])[..., 0]
-        return Estimate(_times(h, self._z), _root(self._forms(S_t @ (self.fit.inverse @ S))))
+        h = self.fit.theta * view
+        G = self.fit.inverse * (view[..., :, None] * view[..., None, :])
+        if self._dense:
+            z = self._z_of_feature
+            return Estimate(z @ h, _root(np.vecdot(z @ G, z)))
+        d, p = self._spread.shape
+        half = (G.reshape(-1, d) @ self._spread).reshape(*G.shape[:-1], p)  # one product for all trials
+        return Estimate(_times(h @ self._spread, self._z), _root(self._forms(self._spread.T @ half)))
 
     def evidence(self, view: Array, index: Index) -> Array:
         z = self._z_of_feature

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from overcast import _check
+from overcast._check import Array
 from overcast.bandit import Samples, check_samples
 from overcast.beliefs.stacked import PointStack
 from overcast.confidence import Confidence
@@ -102,24 +104,22 @@ class Block:
 
 
 class _LockStep:
+    """The trials of a block, advanced together; what is recorded has axes (steps, trials) until the end."""
+
     def __init__(self, block: Block) -> None:
         self._block = block
         self._world = _start(block.env, block.generators(0))
         self._rngs = block.generators(1)
         self._rows = np.arange(block.trials)
-        shape = (block.trials, block.steps)
+        shape = (block.steps, block.trials)
         self._choices = np.empty(shape, dtype=np.intp)
         self._regret, self._expected, self._clairvoyant, self._log_det = (np.empty(shape) for _ in range(4))
-        self._norm = np.zeros(block.trials)
-        self._covered = np.ones(block.trials, dtype=bool)
-        # theta means something to the learner only in the environment's own features
-        knows = getattr(block.env, "features", None) == getattr(block.model, "features", self)
-        theory = isinstance(block.policy, UCB) and isinstance(block.policy.beta, Confidence)
-        self._theta = self._world.theta if knows and theory else None
         self._learner: Learner | None = None
+        beta = block.policy.beta if isinstance(block.policy, UCB) else None
+        self._audit = _Audit(block, beta, self._world.theta) if isinstance(beta, Confidence) else None
 
     def run(self) -> Runs:
-        block = self._block
+        block, audit = self._block, self._audit
         for t in range(block.steps):
             self._step(t)
         return Runs(
@@ -128,18 +128,19 @@ class _LockStep:
             setting=block.setting,
             samples=block.samples,
             actions=self._world.actions.shape[-2],
-            regret=self._regret.cumsum(axis=1),
-            expected_regret=self._expected.cumsum(axis=1),
-            clairvoyant_regret=self._clairvoyant.cumsum(axis=1),
-            choices=self._choices,
-            log_det=self._log_det,
-            feature_norm=self._norm,
-            covered=None if self._theta is None else self._covered,
+            regret=self._regret.cumsum(axis=0).T,
+            expected_regret=self._expected.cumsum(axis=0).T,
+            clairvoyant_regret=self._clairvoyant.cumsum(axis=0).T,
+            choices=self._choices.T,
+            log_det=self._log_det.T,
+            feature_norm=None if audit is None else audit.feature_norm,
+            theta_norm=None if audit is None else audit.theta_norm,
+            covered=None if audit is None else audit.covered,
         )
 
     def _step(self, t: int) -> None:
         block, world, rows = self._block, self._world, self._rows
-        now = world.step(self._choices[:, :t])
+        now = world.step(self._choices[:t].T)
         if self._learner is None:
             self._learner = block.model.start(world.actions, now.context.shape[-1], block.trials)
         learner = self._learner
@@ -154,21 +155,41 @@ class _LockStep:
             view = learner.encode_draws(now.belief.sample(draws, self._rngs))
 
         progress = Progress(t + 1, learner.log_det, block.model.ridge, world.actions.shape[-2])
-        if self._theta is not None and isinstance(block.policy, UCB):
-            self._covered &= learner.distance(self._theta) <= block.policy.beta_at(progress)
         choice = block.policy.scores(learner.estimate(view), progress, self._rngs).argmax(axis=-1)
+        if self._audit is not None:
+            self._audit.step(learner, progress, now.context, choice)
 
         reward = now.rewards[rows, choice]
-        evidence = learner.evidence(view if realised is None else realised, choice)
-        learner.learn(evidence, reward + now.noise)
+        learner.learn(learner.evidence(view if realised is None else realised, choice), reward + now.noise)
 
         best = now.expected.argmax(axis=-1)
-        self._choices[:, t] = choice
-        self._regret[:, t] = now.rewards[rows, best] - reward
-        self._expected[:, t] = now.expected[rows, best] - now.expected[rows, choice]
-        self._clairvoyant[:, t] = now.rewards.max(axis=-1) - reward
-        self._log_det[:, t] = learner.log_det
-        np.maximum(self._norm, learner.norm(evidence), out=self._norm)
+        self._choices[t] = choice
+        self._regret[t] = now.rewards[rows, best] - reward
+        self._expected[t] = now.expected[rows, best] - now.expected[rows, choice]
+        self._clairvoyant[t] = now.rewards.max(axis=-1) - reward
+        self._log_det[t] = learner.log_det
+
+
+class _Audit:
+    """Watches whether the theorems' assumptions and their confidence sets hold along the way."""
+
+    def __init__(self, block: Block, confidence: Confidence, theta: Array | None) -> None:
+        self._confidence = confidence
+        # theta means something to the learner only in the environment's own features
+        knows = getattr(block.env, "features", None) == getattr(block.model, "features", self)
+        self._theta = theta if knows else None
+        self.feature_norm = np.zeros(block.trials)
+        self.theta_norm: Array | None = None
+        self.covered: NDArray[np.bool_] | None = None
+        if self._theta is not None:
+            self.theta_norm = np.broadcast_to(np.linalg.norm(self._theta, axis=-1), (block.trials,))
+            self.covered = np.ones(block.trials, dtype=bool)
+
+    def step(self, learner: Learner, progress: Progress, context: Array, choice: NDArray[np.intp]) -> None:
+        realised = learner.evidence(learner.encode(PointStack(context)), choice)
+        np.maximum(self.feature_norm, learner.norm(realised), out=self.feature_norm)
+        if self._theta is not None and self.covered is not None:
+            self.covered &= learner.distance(self._theta) <= self._confidence.beta(progress)
 
 
 def _start(env: Environment, rngs: Sequence[np.random.Generator]) -> Trials:

@@ -27,8 +27,13 @@ class Runs:
     clairvoyant_regret : against the best action for the realised c_t, linear for every policy in general
     choices : index of the action taken
     log_det : log(det V_t / det V_0) after each round
-    feature_norm : (trials,) the largest norm of the features learnt from
-    covered : (trials,) whether theta stayed in the confidence set in every round; None where either is unknown
+
+    Policies with the paper's beta_t are watched more closely; the next three are None for others, and the last two
+    where theta is not known in the model's features.
+
+    feature_norm : (trials,) the largest norm of phi(x_t, c_t)
+    theta_norm : (trials,) the norm of the true parameter
+    covered : (trials,) whether theta stayed in the confidence set in every round
     """
 
     model: Model
@@ -41,12 +46,15 @@ class Runs:
     clairvoyant_regret: Array
     choices: NDArray[np.intp]
     log_det: Array
-    feature_norm: Array
+    feature_norm: Array | None
+    theta_norm: Array | None
     covered: NDArray[np.bool_] | None
 
     @property
     def bound(self) -> Array:
-        """The theorem's bound on the regret after each step, (trials, steps); it holds with probability 1 - delta.
+        """The theorem's bound on the regret after each step, (trials, steps).
+
+        At each single step it holds with probability at least 1 - delta; the noise's scale is taken on trust.
 
         Raises
         ------
@@ -63,8 +71,12 @@ class Runs:
             raise ValueError(f"Runs: bound of {name} needs samples={confidence.samples!r}, got {self.samples!r}")
         if self.model.ridge < 1.0:
             raise ValueError(f"Runs: bound needs ridge >= 1, got {self.model.ridge}")
-        if self.feature_norm.max() > 1.0 + 1e-9:
+        if self.feature_norm is not None and self.feature_norm.max() > 1.0 + 1e-9:
             raise ValueError(f"Runs: bound needs features of norm <= 1, got {self.feature_norm.max():.3g}")
+        if self.theta_norm is not None and self.theta_norm.max() > confidence.norm * (1.0 + 1e-9):
+            raise ValueError(
+                f"Runs: bound needs norm >= {self.theta_norm.max():.3g}, theta's own, got {confidence.norm}"
+            )
         rounds = np.arange(1, self.regret.shape[1] + 1)
         progress = Progress(rounds, self.log_det, self.model.ridge, self.actions)
         return np.asarray(confidence.regret_bound(progress, confidence.beta(progress)))
@@ -122,7 +134,7 @@ def join(parts: Sequence[Runs]) -> Runs:
     first = parts[0]
 
     def rows(name: str) -> Any:
-        return np.concatenate([getattr(part, name) for part in parts])
+        return None if getattr(first, name) is None else np.concatenate([getattr(part, name) for part in parts])
 
     return Runs(
         model=first.model,
@@ -136,5 +148,6 @@ def join(parts: Sequence[Runs]) -> Runs:
         choices=rows("choices"),
         log_det=rows("log_det"),
         feature_norm=rows("feature_norm"),
-        covered=None if first.covered is None else rows("covered"),
+        theta_norm=rows("theta_norm"),
+        covered=rows("covered"),
     )

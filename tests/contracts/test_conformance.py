@@ -1,0 +1,341 @@
+"""Every belief, feature map, policy and environment of the package passes the checks that users run on their own.
+
+Classes are found by themselves: one without an example below fails `test_every_class_has_an_example`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterator, Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.stats
+
+import overcast as oc
+from overcast import beliefs, confidence, environments, features, policies, testing
+from overcast._check import Array
+from overcast.beliefs.base import Belief
+from overcast.environments import CoinFlip, Environment, Round, Trial, Trials
+from overcast.features import FeatureMap
+from overcast.models import Estimate, Progress
+from overcast.models.base import Generators
+from overcast.policies import Policy
+
+POINTS = np.random.default_rng(0).normal(size=(6, 2))
+
+BELIEFS: list[Belief] = [
+    oc.PointMass([1.5, -2.0]),
+    oc.Gaussian([1.0, -1.0], 0.5),
+    oc.Gaussian([1.0, -1.0, 0.0], [0.5, 2.0, 0.0]),
+    oc.Gaussian([100.0, -1.0], [[2.0, 0.7], [0.7, 1.0]]),
+    oc.Ensemble(POINTS),
+    oc.Ensemble(POINTS, [0.1, 0.3, 0.0, 0.2, 0.15, 0.25]),
+    oc.Mixture([oc.Gaussian([0.0, 1.0], 0.3), oc.PointMass([2.0, 2.0]), oc.Ensemble(POINTS)], [0.5, 0.2, 0.3]),
+    oc.Mixture([oc.Sampler(lambda n, rng: rng.normal(size=(n, 1)), 1), oc.PointMass(5.0)]),
+    oc.Independent([oc.Gaussian([1.0], 0.5), oc.Ensemble(POINTS), oc.PointMass(3.0)]),
+    oc.Quantiles([0.1, 0.4, 0.9], [[0.0, -3.0], [1.0, -1.0], [4.0, -1.0]]),
+    oc.Sampler(lambda n, rng: rng.gamma(2.0, 3.0, size=(n, 2)), 2),
+    oc.Frozen(scipy.stats.gamma(2.5, scale=0.5)),
+    oc.Frozen(scipy.stats.cauchy()),
+    oc.Frozen(scipy.stats.dirichlet([1.0, 2.0, 3.0])),
+]
+FEATURES: list[tuple[FeatureMap, Any]] = [
+    (features.Quadratic(), POINTS[:3]),
+    (features.Bilinear(), POINTS[:3, :1]),
+    (features.Linear(), POINTS[:3]),
+    (features.Polynomial(1), POINTS[:3]),
+    (features.Polynomial(3), POINTS[:3]),
+    (features.Disjoint(3), np.eye(3)),
+    (features.Function(lambda x, c: np.tanh(x[:, None] - c[None]), 2), POINTS[:3]),
+]
+POLICIES: list[Policy] = [
+    oc.UCB(2.0),
+    oc.UCB(lambda t: float(np.sqrt(t))),
+    oc.UCB(confidence.Expected()),
+    oc.UCB(confidence.Sampled(0.1)),
+    oc.UCB(confidence.Observed(reward_range=1.0)),
+]
+ENVIRONMENTS: list[Environment] = [
+    environments.Synthetic(k=6, dim=3),
+    environments.Synthetic(k=1, dim=1, noise=0.0, spread=0.0),
+    environments.CoinFlip(),
+    environments.CoinFlip(p=0.25, noise=0.0),
+    environments.Adversarial(k=4, dim=2, choices=3, members=2),
+]
+
+
+def _is_environment(kind: type) -> bool:
+    return callable(getattr(kind, "start", None)) and not getattr(kind, "_is_protocol", False)
+
+
+PACKAGES: dict[str, tuple[ModuleType, Callable[[type], bool], set[type]]] = {
+    "beliefs": (beliefs, lambda kind: issubclass(kind, Belief), {type(b) for b in BELIEFS}),
+    "features": (features, lambda kind: issubclass(kind, FeatureMap), {type(f) for f, _ in FEATURES}),
+    "policies": (policies, lambda kind: issubclass(kind, Policy), {type(p) for p in POLICIES}),
+    "environments": (environments, _is_environment, {type(e) for e in ENVIRONMENTS}),
+}
+
+
+def _classes(package: ModuleType, wanted: Callable[[type], bool]) -> Iterator[type]:
+    """Yield the concrete public classes that the package exports or that any of its modules defines."""
+    names = [module.name for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}.")]
+    modules = [package, *(importlib.import_module(name) for name in names)]
+    for module in modules:
+        for name, kind in inspect.getmembers(module, inspect.isclass):
+            here = kind.__module__.startswith(package.__name__)
+            if here and not name.startswith("_") and not inspect.isabstract(kind) and wanted(kind):
+                yield kind
+
+
+@pytest.mark.parametrize(("package", "wanted", "examples"), PACKAGES.values(), ids=PACKAGES.keys())
+def test_every_class_has_an_example(package: ModuleType, wanted: Callable[[type], bool], examples: set[type]) -> None:
+    found = set(_classes(package, wanted))
+    assert found, f"no classes found in {package.__name__}"
+    missing = sorted(kind.__name__ for kind in found - examples)
+    assert not missing, f"add an example of {', '.join(missing)} to this file"
+    hidden = sorted(kind.__name__ for kind in found if kind.__name__ not in package.__all__)
+    assert not hidden, f"export {', '.join(hidden)} from {package.__name__}"
+
+
+def test_the_top_level_exports_nothing_unchecked() -> None:
+    known = {Belief, *(kind for _, _, examples in PACKAGES.values() for kind in examples)}
+    for name in oc.__all__:
+        kind = getattr(oc, name)
+        if inspect.isclass(kind) and issubclass(kind, (Belief, FeatureMap, Policy)):
+            assert kind in known, f"add an example of {name} to this file"
+
+
+@pytest.mark.parametrize("belief", BELIEFS, ids=repr)
+def test_beliefs(belief: Belief) -> None:
+    """Six standard errors, about 1e-8 a number, 1e-6 over all of them."""
+    testing.check_belief(belief)
+
+
+@pytest.mark.parametrize(("feature_map", "actions"), FEATURES, ids=[repr(f)[:20] for f, _ in FEATURES])
+def test_features(feature_map: FeatureMap, actions: Any) -> None:
+    """Six standard errors, about 1e-8 a number, 1e-6 over all of them."""
+    testing.check_features(feature_map, actions, POINTS)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_policies(policy: Policy) -> None:
+    testing.check_policy(policy)
+
+
+@pytest.mark.parametrize("env", ENVIRONMENTS, ids=repr)
+def test_environments(env: Environment) -> None:
+    """Six standard errors, about 1e-8 a number, 1e-6 over all of them."""
+    testing.check_environment(env)
+
+
+class _Belief(Belief):
+    """Uniform on [0, 1], with one part of it replaced."""
+
+    dim = 1
+
+    def __init__(self, **parts: Any) -> None:
+        for name, part in parts.items():
+            setattr(self, name, part)
+
+    def mean(self) -> Array:
+        return np.array([0.5])
+
+    def cov(self) -> Array:
+        return np.array([[1 / 12]])
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        return rng.random((n, 1))
+
+    def moments(self, powers: Any) -> Array:
+        return np.array([1 / (1 + p) for (p,) in powers])
+
+    def to_json(self) -> dict[str, Any]:
+        return {"type": "_Belief"}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> _Belief:
+        return cls()
+
+
+def test_a_belief_of_ones_own() -> None:
+    """Six standard errors: 1e-8."""
+    testing.check_belief(_Belief())
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ({"dim": 2}, "shape"),
+        ({"sample": lambda n, rng: rng.random(n)}, "sample.* must have shape"),
+        ({"sample": lambda n, rng: np.full((n, 1), np.nan)}, "must be finite"),
+        ({"sample": lambda n, rng: np.random.default_rng().random((n, 1))}, "same seed"),
+        ({"sample": lambda n, rng: rng.random((n, 1)) + 0.05}, "mean must be the average of draws"),
+        ({"sample": lambda n, rng: (rng.random((n, 1)) - 0.5) * 1.1 + 0.5}, "cov must be the average of draws"),
+        ({"mean": lambda: 0.5}, "mean must have shape"),
+        ({"cov": lambda: np.array([1 / 12])}, "cov must have shape"),
+        ({"cov": lambda: np.array([[-1.0]])}, "no negative eigenvalue"),
+        ({"variance": lambda: np.array([1.0])}, "diagonal of cov"),
+        ({"moments": lambda powers: np.full(len(powers), 0.5)}, "moments of degree 2"),
+        ({"support": lambda: (np.array([[0.5]]), np.array([1.0]))}, "cov and that of the support"),
+        ({"support": lambda: (np.array([[0.0], [1.0]]), np.array([0.5, 0.6]))}, "sum of the support's weights"),
+        ({"to_json": lambda: {"type": "Uniform"}}, "to_json must hold"),
+    ],
+)
+def test_faulty_beliefs(parts: dict[str, Any], words: str) -> None:
+    with pytest.raises(AssertionError, match=rf"^_Belief: .*{words}"):
+        testing.check_belief(_Belief(**parts))
+
+
+class _Shifted(features.Bilinear):
+    """The wrong mean."""
+
+    def _expected_terms(self, belief: Any) -> Array:
+        return np.asarray(belief.mean() + 0.1)
+
+
+class _Paired(features.Bilinear):
+    """Terms that are not those of the features."""
+
+    def averaged_terms(self, contexts: Array) -> Array:
+        return np.asarray(contexts[..., 0, :])
+
+
+def _depends_on_the_batch(x: Array, c: Array) -> Array:
+    return np.asarray((x[:, None] * c[None]) - c.mean())
+
+
+@pytest.mark.parametrize(
+    ("feature_map", "words"),
+    [
+        (_Shifted(), "expected under PointMass"),
+        (_Paired(), "averaged_terms"),
+        (features.Function(_depends_on_the_batch, 2), "on its own"),
+    ],
+)
+def test_faulty_features(feature_map: FeatureMap, words: str) -> None:
+    with pytest.raises(AssertionError, match=rf"^{type(feature_map).__name__}: .*{words}"):
+        testing.check_features(feature_map, POINTS[:3], POINTS)
+
+
+class _Policy(Policy):
+    def __init__(self, scores: Callable[[Estimate, Progress, Any], Any]) -> None:
+        self._scores = scores
+
+    def scores(self, estimate: Estimate, progress: Progress, rng: Generators) -> Array:
+        return np.asarray(self._scores(estimate, progress, rng))
+
+
+def _in_place(estimate: Estimate, progress: Progress, rng: Any) -> Array:
+    np.maximum(estimate.mean, 0.0, out=estimate.mean)
+    return estimate.mean
+
+
+def _perturbed(estimate: Estimate, progress: Progress, rng: Any) -> Array:
+    if isinstance(rng, np.random.Generator):
+        return estimate.mean + rng.normal(size=estimate.mean.shape)
+    return np.stack([m + g.normal(size=m.shape) for m, g in zip(estimate.mean, rng, strict=True)])
+
+
+def test_a_random_policy_of_ones_own() -> None:
+    testing.check_policy(_Policy(_perturbed))
+
+
+@pytest.mark.parametrize(
+    ("scores", "words"),
+    [
+        (lambda e, p, rng: e.mean[..., :-1], "scores must have shape"),
+        (lambda e, p, rng: e.mean * np.nan, "must be finite"),
+        (lambda e, p, rng: e.mean + np.random.default_rng().random(e.mean.shape), "same seed"),
+        (lambda e, p, rng: e.mean - e.mean.mean(), "lock-step"),
+        (_in_place, "leave the estimate"),
+    ],
+)
+def test_faulty_policies(scores: Callable[[Estimate, Progress, Any], Any], words: str) -> None:
+    with pytest.raises(AssertionError, match=rf"^_Policy: .*{words}"):
+        testing.check_policy(_Policy(scores))
+
+
+class _Env:
+    """A coin flip whose rounds are changed on the way; not in lock-step."""
+
+    def __init__(self, change: Callable[[Round], Round]) -> None:
+        self._change = change
+
+    def start(self, rng: np.random.Generator) -> Trial:
+        return _Changed(CoinFlip().start(rng), self._change)
+
+
+class _Changed:
+    def __init__(self, trial: Trial, change: Callable[[Round], Round]) -> None:
+        self.actions = trial.actions
+        self._trial, self._change = trial, change
+
+    def step(self, past: Any) -> Round:
+        return self._change(self._trial.step(past))
+
+
+def test_an_environment_of_ones_own() -> None:
+    """Six standard errors, about 1e-8 a number."""
+    testing.check_environment(_Env(lambda now: now))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda now: now._replace(context=now.context[:1]), "context must have shape"),
+        (lambda now: now._replace(rewards=now.rewards[:1]), "rewards must have shape"),
+        (lambda now: now._replace(expected=now.expected * np.inf), "expected must be finite"),
+        (lambda now: now._replace(noise=np.zeros(2)), "noise must have shape"),
+        (
+            lambda now: now._replace(noise=float(np.random.default_rng().normal())),
+            "noise of round 1 with the same seed",
+        ),
+        (lambda now: now._replace(noise=now.noise + 1.0), "noise must be the average"),
+        (lambda now: now._replace(rewards=now.rewards + 0.5), "rewards - expected"),
+        (lambda now: now._replace(context=now.context + 0.5), "point of the belief's support"),
+        (lambda now: now._replace(belief=oc.Ensemble(np.eye(2))), "average of rewards over the support"),
+    ],
+)
+def test_faulty_environments(change: Callable[[Round], Round], words: str) -> None:
+    with pytest.raises(AssertionError, match=rf"^_Env: .*{words}"):
+        testing.check_environment(_Env(change))
+
+
+class _Boastful(CoinFlip):
+    """States a parameter that is not the one behind its rewards."""
+
+    def start_all(self, rngs: Sequence[np.random.Generator]) -> Trials:
+        trials = super().start_all(rngs)
+        trials.theta = np.array([0.0, 1.0, 0.9, 0.0])
+        return trials
+
+
+class _Entangled(CoinFlip):
+    """Trials that share one generator."""
+
+    def start_all(self, rngs: Sequence[np.random.Generator]) -> Trials:
+        return super().start_all([np.random.default_rng(5 * len(rngs)) for _ in rngs])
+
+
+@pytest.mark.parametrize(
+    ("env", "words"), [(_Boastful(), "features times theta"), (_Entangled(), "in lock-step and alone")]
+)
+def test_faulty_lock_step(env: Environment, words: str) -> None:
+    with pytest.raises(AssertionError, match=rf"^{type(env).__name__}: .*{words}"):
+        testing.check_environment(env)
+
+
+def test_a_class_without_an_example_is_found() -> None:
+    package, wanted, examples = PACKAGES["features"]
+    with pytest.raises(AssertionError, match="add an example of Quadratic to this file"):
+        test_every_class_has_an_example(package, wanted, examples - {features.Quadratic})
+
+
+def test_something_else_is_no_environment() -> None:
+    with pytest.raises(AssertionError, match=r"^object: must have a method start"):
+        testing.check_environment(object())  # type: ignore[arg-type]

@@ -1,0 +1,183 @@
+"""Rank-one least squares against one solve from scratch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from overcast._check import Array
+from overcast.models.ridge import REFRESH_EVERY, Ridge
+
+D = 8
+
+
+def _data(n: int, scale: Array, seed: int = 0) -> tuple[Array, Array]:
+    rng = np.random.default_rng(seed)
+    psi = rng.normal(size=(n, len(scale))) * scale
+    return psi, psi @ (rng.normal(size=len(scale)) / scale) + rng.normal(size=n)
+
+
+def _agree(fit: Ridge, psi: Array, rewards: Array, ridge: float, tolerance: float = 1e-8) -> None:
+    """Compare with a direct solve, each coordinate on its own scale: 1 / sqrt(V_ii)."""
+    d = psi.shape[1]
+    V = ridge * np.eye(d) + psi.T @ psi
+    scale = 1 / np.sqrt(np.diag(V))
+    scaled = V * np.outer(scale, scale)  # unit diagonal, so that the reference itself is exact enough
+    theta = scale * np.linalg.solve(scaled, scale * (psi.T @ rewards))
+    inverse = np.linalg.inv(scaled)
+    np.testing.assert_allclose(fit.design, V, rtol=1e-10, atol=1e-10 * np.abs(V).max())
+    np.testing.assert_allclose(fit.theta / scale, theta / scale, rtol=0, atol=tolerance * np.abs(theta / scale).max())
+    np.testing.assert_allclose(
+        fit.inverse / np.outer(scale, scale), inverse, rtol=0, atol=tolerance * np.abs(inverse).max()
+    )
+    log_det = np.linalg.slogdet(scaled)[1] - 2 * np.log(scale).sum() - d * np.log(ridge)
+    assert abs(float(fit.log_det) - log_det) < tolerance
+
+
+def test_a_hundred_thousand_updates_stay_within_1e_8_of_a_direct_solve() -> None:
+    """Looked at just before a refresh too, where the drift is largest."""
+    n = 100_000
+    psi, rewards = _data(n, np.ones(D))
+    fit = Ridge(D, 0.5)
+    looks = {REFRESH_EVERY - 1, 195 * REFRESH_EVERY - 1, n}
+    for i in range(n):
+        fit.add(psi[i], rewards[i])
+        if i + 1 in looks:
+            _agree(fit, psi[: i + 1], rewards[: i + 1], 0.5)
+            solved = np.linalg.solve(0.5 * np.eye(D) + psi[: i + 1].T @ psi[: i + 1], psi[: i + 1].T @ rewards[: i + 1])
+            np.testing.assert_allclose(fit.theta, solved, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("spread", [2.0, 3.0])
+def test_badly_scaled_features(spread: float) -> None:
+    """Features between 10^-spread and 10^spread, up to just before the first refresh and well after it."""
+    psi, rewards = _data(3 * REFRESH_EVERY - 1, np.logspace(-spread, spread, D), seed=1)
+    fit = Ridge(D, 1.0)
+    for i in range(len(psi)):
+        fit.add(psi[i], rewards[i])
+        if i + 1 in (1, 50, REFRESH_EVERY - 1, REFRESH_EVERY, len(psi)):
+            _agree(fit, psi[: i + 1], rewards[: i + 1], 1.0)
+
+
+def test_one_feature_over_and_over() -> None:
+    """V grows in one direction only; the inverse keeps 1 / ridge in the others."""
+    psi = np.tile([3.0, 4.0], (2000, 1))
+    fit = Ridge(2, 0.1)
+    for row in psi:
+        fit.add(row, 5.0)
+    _agree(fit, psi, np.full(2000, 5.0), 0.1)
+    across = np.array([4.0, -3.0]) / 5
+    assert across @ fit.inverse @ across == pytest.approx(10.0, rel=1e-9)
+
+
+def test_a_fresh_fit() -> None:
+    fit = Ridge(3, 4.0)
+    np.testing.assert_allclose(fit.inverse, np.eye(3) / 4, rtol=1e-15)
+    np.testing.assert_array_equal(fit.theta, np.zeros(3))
+    assert float(fit.log_det) == pytest.approx(0.0, abs=1e-15)
+
+
+@pytest.mark.parametrize("leading", [(3,), (2, 3)])
+def test_leading_axes_are_separate_fits(leading: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(2)
+    n = REFRESH_EVERY + 20
+    psi, rewards = rng.normal(size=(n, *leading, 4)), rng.normal(size=(n, *leading))
+    together = Ridge(4, 0.7, leading)
+    for p, y in zip(psi, rewards, strict=True):
+        together.add(p, y)
+    theta = rng.normal(size=4)
+    assert together.distance(theta).shape == leading
+    for at in np.ndindex(*leading):
+        alone = Ridge(4, 0.7)
+        for p, y in zip(psi, rewards, strict=True):
+            alone.add(p[at], float(y[at]))
+        for name in ("design", "target", "inverse", "theta", "log_det"):
+            np.testing.assert_allclose(getattr(together, name)[at], getattr(alone, name), rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(together.distance(theta)[at], alone.distance(theta), rtol=1e-10)
+
+
+def test_add_at_touches_only_its_fits() -> None:
+    rng = np.random.default_rng(3)
+    fit = Ridge(3, 1.0, (5,))
+    seen: list[list[tuple[Array, float]]] = [[] for _ in range(5)]
+    for _ in range(40):
+        at, psi, y = int(rng.integers(4)), rng.normal(size=3), float(rng.normal())
+        before = {name: np.array(value) for name, value in fit.state().items()}
+        fit.add_at((np.asarray(at),), psi, y)
+        seen[at].append((psi, y))
+        others = [i for i in range(5) if i != at]
+        for name in ("design", "target", "inverse", "theta", "log_det"):
+            np.testing.assert_array_equal(getattr(fit, name)[others], before[name][others])
+    for i, data in enumerate(seen):
+        alone = Ridge(3, 1.0)
+        for psi, y in data:
+            alone.add(psi, y)
+        np.testing.assert_allclose(fit.theta[i], alone.theta, rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(fit.inverse[i], alone.inverse, rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(fit.log_det[i], alone.log_det, rtol=1e-12, atol=1e-14)
+
+
+def test_add_at_picks_one_fit_of_each_trial_and_stays_exact_over_refreshes() -> None:
+    rng = np.random.default_rng(4)
+    trials, blocks, n = 3, 4, 2 * REFRESH_EVERY + 100
+    at = rng.integers(blocks, size=(n, trials))
+    psi, rewards = rng.normal(size=(n, trials, 2)), rng.normal(size=(n, trials))
+    fit = Ridge(2, 0.3, (trials, blocks))
+    for i in range(n):
+        fit.add_at((np.arange(trials), at[i]), psi[i], rewards[i])
+    for r in range(trials):
+        for b in range(blocks):
+            mine = at[:, r] == b
+            V = 0.3 * np.eye(2) + psi[mine, r].T @ psi[mine, r]
+            solved = np.linalg.solve(V, psi[mine, r].T @ rewards[mine, r])
+            np.testing.assert_allclose(fit.theta[r, b], solved, rtol=0, atol=1e-8)
+            np.testing.assert_allclose(fit.inverse[r, b], np.linalg.inv(V), rtol=0, atol=1e-8)
+            assert fit.log_det[r, b] == pytest.approx(np.linalg.slogdet(V / 0.3)[1], abs=1e-8)
+
+
+def test_distance_is_the_norm_under_the_design() -> None:
+    psi, rewards = _data(30, np.ones(D))
+    fit = Ridge(D, 2.0)
+    for p, y in zip(psi, rewards, strict=True):
+        fit.add(p, y)
+    V = 2.0 * np.eye(D) + sum(np.outer(p, p) for p in psi)
+    theta_hat = np.linalg.solve(V, sum(p * y for p, y in zip(psi, rewards, strict=True)))
+    theta = np.arange(D, dtype=float)
+    error = theta - theta_hat
+    assert float(fit.distance(theta)) == pytest.approx(float(np.sqrt(error @ V @ error)), rel=1e-10)
+
+
+def test_merging_is_fitting_the_union() -> None:
+    psi, rewards = _data(90, np.ones(D))
+    first, second, whole = (Ridge(D, 0.5) for _ in range(3))
+    for i in range(90):
+        (first if i < 40 else second).add(psi[i], rewards[i])
+        whole.add(psi[i], rewards[i])
+    kept = {name: np.array(value) for name, value in second.state().items()}
+    first.merge(second)
+    _agree(first, psi, rewards, 0.5)
+    np.testing.assert_allclose(first.theta, whole.theta, rtol=1e-10)
+    for name, value in second.state().items():
+        np.testing.assert_array_equal(value, kept[name])
+
+
+def test_a_restored_fit_goes_on_alike_and_on_its_own() -> None:
+    psi, rewards = _data(REFRESH_EVERY + 50, np.ones(D))
+    fit, copy = Ridge(D, 0.5), Ridge(D, 0.5)
+    for i in range(REFRESH_EVERY - 10):
+        fit.add(psi[i], rewards[i])
+    copy.restore(fit.state())
+    kept = {name: np.array(value) for name, value in copy.state().items()}
+    for i in range(REFRESH_EVERY - 10, len(psi)):
+        fit.add(psi[i], rewards[i])
+    for name, value in copy.state().items():
+        np.testing.assert_array_equal(value, kept[name])
+    for i in range(REFRESH_EVERY - 10, len(psi)):
+        copy.add(psi[i], rewards[i])
+    for name, value in copy.state().items():
+        np.testing.assert_array_equal(value, fit.state()[name])  # to the last bit, refresh included
+
+
+def test_a_state_of_another_size_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^Ridge: design must have shape \(3, 3\), got \(2, 2\)$"):
+        Ridge(3, 1.0).restore(Ridge(2, 1.0).state())

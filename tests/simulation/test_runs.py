@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import overcast as oc
+from overcast.confidence import Expected, Observed, Sampled
+from overcast.environments import Adversarial, CoinFlip, Synthetic
+from overcast.simulation.runs import join, mean_and_error, two_standard_errors
+
+
+@pytest.fixture(scope="module")
+def runs() -> oc.Runs:
+    env = Adversarial(k=4, dim=2)
+    return oc.simulate(env, oc.LinearModel(env.features), oc.UCB(Expected(0.1, 0.1)), steps=12, trials=9)
+
+
+def test_summary_equals_numpy(runs: oc.Runs) -> None:
+    summary = runs.summary()
+    for name, curve in (("regret", runs.regret), ("expected_regret", runs.expected_regret)):
+        last = [float(row[-1]) for row in curve]
+        mean = math.fsum(last) / 9
+        error = math.sqrt(math.fsum((value - mean) ** 2 for value in last) / 8 / 9)
+        assert summary[name]["mean"] == pytest.approx(mean, rel=1e-12)
+        assert summary[name]["two_se"] == pytest.approx(2 * error, rel=1e-12)
+    assert (summary["setting"], summary["samples"]) == ("hidden", None)
+    assert summary["beta"] == "Expected(delta=0.1, noise=0.1, norm=1.0, reward_range=None)"
+    assert json.loads(json.dumps(summary)) == summary
+
+
+def test_summary_of_a_number_and_of_one_trial() -> None:
+    env = CoinFlip()
+    one = oc.simulate(env, oc.LinearModel(env.features), oc.UCB(2), samples="t", steps=5, trials=1, setting="observed")
+    summary = one.summary()
+    assert summary["beta"] == 2.0
+    assert summary["samples"] == "t"
+    assert summary["regret"] == {"mean": one.regret[0, -1], "two_se": None}
+    assert json.loads(json.dumps(summary)) == summary
+
+
+def test_standard_errors_by_hand() -> None:
+    values = np.array([[1.0, 0.0], [2.0, 0.0], [6.0, 3.0]])
+    # deviations from 3: -2, -1, 3; from 1: -1, -1, 2
+    np.testing.assert_allclose(two_standard_errors(values), [2 * math.sqrt(14 / 2 / 3), 2 * math.sqrt(6 / 2 / 3)])
+    assert np.isnan(two_standard_errors(values[:1])).all()
+    assert mean_and_error(values[:, 0]) == {"mean": 3.0, "two_se": pytest.approx(2 * math.sqrt(7 / 3))}
+
+
+@pytest.fixture
+def pyplot() -> Iterator[Any]:
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    yield plt
+    plt.close("all")
+
+
+def test_plot_draws_a_line_and_a_band(runs: oc.Runs, pyplot: Any) -> None:
+    ax = runs.plot()
+    assert isinstance(ax, pyplot.Axes)
+    (line,) = ax.get_lines()
+    np.testing.assert_array_equal(line.get_xdata(), np.arange(1, 13))
+    np.testing.assert_allclose(np.asarray(line.get_ydata(), dtype=float), runs.regret.mean(axis=0))
+    assert line.get_label() == "hidden"
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("steps", "cumulative regret")
+    (band,) = ax.collections
+    (path,) = band.get_paths()
+    low = runs.regret.mean(axis=0) - two_standard_errors(runs.regret)
+    high = runs.regret.mean(axis=0) + two_standard_errors(runs.regret)
+    corners = np.asarray(path.vertices)
+    assert corners[:, 1].min() == pytest.approx(low.min())
+    assert corners[:, 1].max() == pytest.approx(high.max())
+
+
+def test_plot_into_given_axes_with_options(runs: oc.Runs, pyplot: Any) -> None:
+    _, ax = pyplot.subplots()
+    assert runs.plot(ax, label="mine", color="black") is ax
+    assert runs.plot(ax, linestyle="--") is ax
+    first, second = ax.get_lines()
+    assert (first.get_label(), first.get_color()) == ("mine", "black")
+    assert (second.get_label(), second.get_linestyle()) == ("hidden", "--")
+    assert len(ax.collections) == 2
+
+
+def test_join_puts_trials_one_after_the_other(runs: oc.Runs) -> None:
+    fields = ("regret", "expected_regret", "clairvoyant_regret", "choices", "log_det", "feature_norm", "covered")
+
+    def part(rows: slice) -> oc.Runs:
+        return replace(runs, **{name: getattr(runs, name)[rows] for name in fields})
+
+    whole = join([part(slice(0, 2)), part(slice(2, 3)), part(slice(3, 9))])
+    for name in fields:
+        np.testing.assert_array_equal(getattr(whole, name), getattr(runs, name))
+    for name in ("model", "policy", "setting", "samples", "actions"):
+        assert getattr(whole, name) == getattr(runs, name)
+    unknown = replace(runs, covered=None)
+    assert join([unknown, unknown]).covered is None
+
+
+def simulated(policy: oc.UCB, ridge: float = 1.0, **options: Any) -> oc.Runs:
+    env = Adversarial(k=3, dim=2)
+    return oc.simulate(env, oc.LinearModel(env.features, ridge), policy, steps=4, trials=2, **options)
+
+
+@pytest.mark.parametrize(
+    ("confidence", "options"),
+    [
+        (Expected(), {"setting": "hidden"}),
+        (Sampled(), {"setting": "hidden", "samples": "t"}),
+        (Observed(), {"setting": "observed"}),
+    ],
+)
+def test_bound_where_the_assumptions_hold(confidence: Any, options: dict[str, Any]) -> None:
+    for ridge in (1.0, 2.5):
+        bound = simulated(oc.UCB(confidence), ridge, **options).bound
+        assert bound.shape == (2, 4)
+        assert (np.diff(bound, axis=1) > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("confidence", "options", "message"),
+    [
+        (Expected(), {"setting": "observed"}, "bound of Expected needs setting 'hidden', got 'observed'"),
+        (Expected(), {"setting": "exact"}, "bound of Expected needs setting 'hidden', got 'exact'"),
+        (Expected(), {"samples": 5}, "bound of Expected needs samples=None, got 5"),
+        (Sampled(), {"samples": None}, "bound of Sampled needs samples='t', got None"),
+        (Sampled(), {"samples": 10}, "bound of Sampled needs samples='t', got 10"),
+        (Observed(), {"setting": "hidden"}, "bound of Observed needs setting 'observed', got 'hidden'"),
+        (Observed(), {"setting": "observed", "samples": 3}, "bound of Observed needs samples=None, got 3"),
+        (Expected(), {"ridge": 0.5}, "bound needs ridge >= 1, got 0.5"),
+    ],
+)
+def test_bound_names_the_assumption_that_fails(confidence: Any, options: dict[str, Any], message: str) -> None:
+    runs = simulated(oc.UCB(confidence), **options)
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        _ = runs.bound
+    assert str(caught.value) == f"Runs: {message}"
+
+
+@pytest.mark.parametrize("policy", [oc.UCB(1.0), oc.UCB(lambda t: 1.0 + t)])
+def test_bound_needs_the_papers_beta(policy: oc.UCB) -> None:
+    with pytest.raises(ValueError, match=r"^Runs: bound needs a policy with the paper's beta_t \(oc.confidence\), got"):
+        _ = simulated(policy).bound
+
+
+def test_bound_needs_the_norm_of_theta() -> None:
+    """CoinFlip's parameter is (0, 1, 1, 0)."""
+    env = CoinFlip()
+    model = oc.LinearModel(env.features)
+    runs = oc.simulate(env, model, oc.UCB(Expected()), steps=4, trials=2)
+    with pytest.raises(ValueError, match=r"^Runs: bound needs norm >= 1\.41, theta's own, got 1\.0$"):
+        _ = runs.bound
+    runs = oc.simulate(env, model, oc.UCB(Expected(norm=1.5)), steps=4, trials=2)
+    assert (runs.bound > runs.regret).all()
+
+
+def test_bound_needs_features_in_the_unit_ball() -> None:
+    env = Synthetic(k=3, dim=2)
+    runs = oc.simulate(env, oc.LinearModel(env.features), oc.UCB(Expected()), steps=4, trials=2)
+    assert runs.feature_norm is not None
+    assert runs.feature_norm.max() > 1.0
+    with pytest.raises(ValueError, match=r"^Runs: bound needs features of norm <= 1, got \d") as caught:
+        _ = runs.bound
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,99 @@
+"""Action sets from what people have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from overcast.actions import Actions
+
+VECTORS = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+
+
+def test_an_array_has_no_names() -> None:
+    actions = Actions(VECTORS)
+    assert len(actions) == 3
+    assert actions.names is None
+    np.testing.assert_array_equal(actions[1], [3.0, 4.0])
+    assert Actions(VECTORS.tolist()) == actions
+
+
+def test_the_vectors_are_a_copy_that_cannot_change() -> None:
+    mine = VECTORS.copy()
+    actions = Actions(mine)
+    mine[0] = 100.0
+    np.testing.assert_array_equal(actions.vectors, VECTORS)
+    with pytest.raises(ValueError, match="read-only"):
+        actions.vectors[0] = 1.0
+    with pytest.raises(ValueError, match="read-only"):
+        actions[0][0] = 1.0
+
+
+def test_a_mapping_keeps_names_and_order() -> None:
+    actions = Actions({"b": [1.0, 2.0], "a": (3, 4), 7: np.array([5.0, 6.0])})
+    assert actions.names == ["b", "a", 7]
+    assert [actions[i] for i in range(3)] == ["b", "a", 7]
+    np.testing.assert_array_equal(actions.vectors, VECTORS)
+
+
+def test_numbers_are_vectors_of_one_entry() -> None:
+    np.testing.assert_array_equal(Actions({"low": 1.0, "high": 2}).vectors, [[1.0], [2.0]])
+
+
+def test_names_become_unit_vectors() -> None:
+    for names in (["x", "y"], ("x", "y")):
+        actions = Actions(names)
+        assert actions.names == ["x", "y"]
+        np.testing.assert_array_equal(actions.vectors, np.eye(2))
+
+
+def test_tables() -> None:
+    pd = pytest.importorskip("pandas")
+    actions = Actions(pd.DataFrame(VECTORS, index=["a", "b", "c"], columns=["u", "v"]))
+    assert actions.names == ["a", "b", "c"]
+    np.testing.assert_array_equal(actions.vectors, VECTORS)
+    mixed = pd.DataFrame({"price": [1.5, 2.5], "count": pd.array([1, 2], dtype="Int64"), "on": [True, False]})
+    np.testing.assert_array_equal(Actions(mixed).vectors, [[1.5, 1, 1], [2.5, 2, 0]])
+    assert Actions(mixed).names == [0, 1]
+    for bad, kind in (
+        (pd.DataFrame({"price": ["cheap", "dear"]}), TypeError),
+        (pd.DataFrame({"price": pd.array([1, None], dtype="Int64")}), ValueError),
+        (pd.DataFrame({"price": []}), ValueError),
+        (pd.DataFrame({"price": [1.0, 2.0]}, index=["a", "a"]), ValueError),
+    ):
+        with pytest.raises(kind, match=r"^Bandit: actions ") as caught:
+            Actions(bad)
+        assert "\n" not in str(caught.value)
+
+
+def test_equality_is_by_names_and_vectors() -> None:
+    assert Actions(VECTORS) == Actions(VECTORS)
+    assert Actions(VECTORS) != Actions(VECTORS + 1)
+    assert Actions(VECTORS) != Actions({"a": VECTORS[0], "b": VECTORS[1], "c": VECTORS[2]})
+    assert Actions(["a", "b"]) != Actions(["b", "a"])
+    assert Actions(VECTORS) != "actions"
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(Actions(VECTORS))
+
+
+@pytest.mark.parametrize(
+    ("available", "mask"),
+    [
+        ([2], [False, False, True]),
+        (np.array([1, 1, 0]), [True, True, False]),
+        ([True, False, True], [True, False, True]),
+        (np.array([False, True, False]), [False, True, False]),
+        (range(3), [True, True, True]),
+    ],
+)
+def test_masks(available: Any, mask: list[bool]) -> None:
+    got = Actions(VECTORS).mask(available)
+    assert got.dtype == bool
+    assert got.tolist() == mask
+
+
+def test_names_go_before_indices() -> None:
+    assert Actions({2: [1.0], 1: [2.0], 0: [3.0]}).mask([2]).tolist() == [True, False, False]
+    assert Actions({"a": [1.0], "b": [2.0]}).mask([1, "a"]).tolist() == [True, True]

@@ -1,0 +1,150 @@
+"""Argument checks: what passes, and the one line for what does not."""
+
+from __future__ import annotations
+
+import fractions
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from overcast import _check
+
+
+def _message(caught: pytest.ExceptionInfo[Exception]) -> str:
+    text = str(caught.value)
+    assert text.startswith("Owner: thing ")
+    assert "\n" not in text
+    return text
+
+
+@pytest.mark.parametrize("value", [[[1, 2]], np.array([[1.0, 2.0]]), [[True, False]], np.array([[1, 2]], dtype="u1")])
+def test_arrays_become_read_only_floats(value: Any) -> None:
+    out = _check.array("Owner", "thing", value, ("n", 2))
+    assert out.dtype == np.float64
+    np.testing.assert_array_equal(out, np.array(value, dtype=float))
+    with pytest.raises(ValueError, match="read-only"):
+        out[0, 0] = 5.0
+
+
+def test_arrays_are_copies() -> None:
+    mine = np.ones(3)
+    out = _check.array("Owner", "thing", mine, (3,))
+    mine[0] = 9.0
+    assert out[0] == 1.0
+    assert mine.flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "text"),
+    [
+        ([1.0, 2.0], ValueError, "must have shape (n, 2), got (2,)"),
+        ([[1.0, 2.0, 3.0]], ValueError, "must have shape (n, 2), got (1, 3)"),
+        (1.0, ValueError, "must have shape (n, 2), got ()"),
+        (np.zeros((0, 2)), ValueError, "must have shape (n, 2), got (0, 2)"),
+        ([[1.0, 2.0], [0.0, math.nan]], ValueError, "must be finite, got nan at index (1, 1)"),
+        ([[math.inf, 2.0]], ValueError, "must be finite, got inf at index (0, 0)"),
+        ([[1.0], [1.0, 2.0]], ValueError, "must be a rectangular array, got rows of different lengths"),
+        ([["a", "b"]], TypeError, "must be real numbers, got list [['a', 'b']]"),
+        ([[1j, 2.0]], TypeError, "must be real numbers, got list [[1j, 2.0]]"),
+        (None, TypeError, "must be real numbers, got NoneType None"),
+        (np.full((9, 9), "x"), TypeError, "must be real numbers, got ndarray array("),
+    ],
+)
+def test_bad_arrays(value: Any, kind: type[Exception], text: str) -> None:
+    with pytest.raises(kind) as caught:
+        _check.array("Owner", "thing", value, ("n", 2))
+    assert text in _message(caught)
+
+
+def test_masked_entries_are_missing_not_data() -> None:
+    masked = np.ma.masked_array([1, 2, 3], [False, True, False])
+    with pytest.raises(ValueError, match=r"got nan at index 1$") as caught:
+        _check.array("Owner", "thing", masked, (3,))
+    _message(caught)
+
+
+def test_one_number_is_a_vector() -> None:
+    np.testing.assert_array_equal(_check.vector("Owner", "thing", 2, "c"), [2.0])
+    np.testing.assert_array_equal(_check.vector("Owner", "thing", [2, 3], 2), [2.0, 3.0])
+    for value, size in ((1.0, 2), ([1.0, 2.0], 3), ([[1.0]], "c"), ([], "c")):
+        with pytest.raises(ValueError, match="must have shape") as caught:
+            _check.vector("Owner", "thing", value, size)
+        _message(caught)
+
+
+@pytest.mark.parametrize("value", [2, 2.0, np.float32(2), np.int8(2), np.array(2.0), fractions.Fraction(2)])
+def test_numbers(value: Any) -> None:
+    out = _check.number("Owner", "thing", value, at_least=2.0, above=1.0, below=3.0)
+    assert type(out) is float
+    assert out == 2.0
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "text"),
+    [
+        ("2", TypeError, "must be a number, got '2'"),
+        (True, TypeError, "must be a number, got True"),
+        (None, TypeError, "must be a number, got NoneType None"),
+        ([1.0, 2.0], TypeError, "must be a number, got list"),
+        (np.eye(3), TypeError, "must be a number, got ndarray"),
+        (1j, TypeError, "must be a number, got complex"),
+        (10**400, TypeError, "must be a number, got int 1000"),
+        (math.nan, ValueError, "must be finite, got nan"),
+        (-math.inf, ValueError, "must be finite, got -inf"),
+        (-1, ValueError, "must be >= 0, got -1.0"),
+        (5, ValueError, "must be < 5, got 5.0"),
+    ],
+)
+def test_bad_numbers(value: Any, kind: type[Exception], text: str) -> None:
+    with pytest.raises(kind) as caught:
+        _check.number("Owner", "thing", value, at_least=0.0, below=5.0)
+    assert text in _message(caught)
+
+
+def test_open_bounds() -> None:
+    with pytest.raises(ValueError, match=r"must be > 0, got 0\.0$") as caught:
+        _check.number("Owner", "thing", 0, above=0.0)
+    _message(caught)
+
+
+def test_integers() -> None:
+    for value in (3, np.int64(3), np.uint8(3)):
+        out = _check.integer("Owner", "thing", value, at_least=3)
+        assert type(out) is int
+        assert out == 3
+    for bad in (3.0, "3", True, np.True_, None, [3]):
+        with pytest.raises(TypeError, match="must be a whole number, got") as caught:
+            _check.integer("Owner", "thing", bad)
+        _message(caught)
+    with pytest.raises(ValueError, match="must be >= 4, got 3") as below:
+        _check.integer("Owner", "thing", 3, at_least=4)
+    _message(below)
+
+
+def test_weights() -> None:
+    np.testing.assert_array_equal(_check.weights("Owner", None, 4), [0.25] * 4)
+    np.testing.assert_array_equal(_check.weights("Owner", [0.25, 0.75], 2), [0.25, 0.75])
+    rounded = _check.weights("Owner", [0.3333333, 0.6666667, 1e-7], 3)
+    assert math.fsum(rounded) == pytest.approx(1.0, abs=1e-15)
+    for bad, text in (
+        ([0.5, 0.6], "sum of 1.1"),
+        ([-0.5, 1.5], "got -0.5 at index 0"),
+        ([1.0], "must have shape (2,)"),
+        ([math.nan, 1.0], "finite"),
+    ):
+        with pytest.raises(ValueError, match=r"^Owner: weights must ") as caught:
+            _check.weights("Owner", bad, 2)
+        assert text in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+def test_short_is_one_bounded_line() -> None:
+    assert _check.short(1.5) == "float 1.5"
+    assert _check.short("a\nb") == "str 'a\\nb'"
+    for value in (np.eye(50), "x" * 1000, list(range(1000)), {"a": "b" * 99}):
+        text = _check.short(value)
+        assert "\n" not in text
+        assert len(text) < 80
+        assert text.startswith(type(value).__name__)
