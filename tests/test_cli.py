@@ -75,7 +75,7 @@ def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path, capsys: pyt
 @pytest.mark.skipif(os.name != "posix", reason="needs process groups")
 def test_ctrl_c_stops_cleanly_and_the_same_command_goes_on(tmp_path: Path) -> None:
     """The interrupt goes to the whole group, as a terminal sends it, once the first part is there."""
-    command = [sys.executable, "-m", "overcast.cli", "reproduce", "synthetic", "--trials", "200", "--steps", "250"]
+    command = [sys.executable, "-m", "overcast.cli", "reproduce", "synthetic", "--trials", "400", "--steps", "250"]
     command += ["--workers", "2", "--out", str(tmp_path)]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True

@@ -32,4 +32,4 @@ def test_parts_cover_every_trial_of_every_curve_and_beta_once(small: Experiment)
     for part in parts:
         seen.setdefault((part.curve.key, part.beta), []).extend(range(part.first, part.first + part.trials))
     assert len(seen) == len(CURVES) * 2
-    assert all(trials == list(range(55)) for trials in seen.values())
+    assert all(trials == list(range(small.trials)) for trials in seen.values())

@@ -31,7 +31,12 @@ def test_lines_equal_a_plain_simulation(small: Experiment, outcome: Outcome) -> 
 
 def test_summary_file_has_the_agreed_fields(small: Experiment, outcome: Outcome, folder: Path) -> None:
     summary = json.loads((folder / "summary.json").read_text())
-    assert (summary["experiment"], summary["steps"], summary["trials"], summary["seed"]) == ("synthetic", 12, 55, 0)
+    assert (summary["experiment"], summary["steps"], summary["trials"], summary["seed"]) == (
+        "synthetic",
+        12,
+        small.trials,
+        0,
+    )
     assert summary["data"] == "generated from the seed"
     assert summary["seconds"] >= 0
     assert summary["computing_seconds"] > 0

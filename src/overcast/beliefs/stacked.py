@@ -88,13 +88,12 @@ class GaussianStack(BeliefStack):
         return _moments.of_independent(table, powers)
 
     def sample(self, n: int, rngs: Sequence[np.random.Generator]) -> Array:
-        out = np.empty((len(self), n, self.dim))
+        out = np.empty((len(self), self.dim, n))  # long rows, as a single Gaussian draws them
         for trial, rng in zip(out, rngs, strict=True):
             rng.standard_normal(out=trial)
-        root = np.sqrt(self._variance)
-        out *= root[:, None, :] if root.ndim == 2 else root
-        out += self._mean[:, None, :]
-        return out
+        out *= np.sqrt(self._variance)[..., None]
+        out += self._mean[..., None]
+        return out.swapaxes(-1, -2)
 
 
 class PointStack(BeliefStack):

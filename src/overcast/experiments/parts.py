@@ -41,8 +41,8 @@ class Store:
     """The finished parts of an experiment, one file each, in a folder that belongs to its exact settings."""
 
     def __init__(self, folder: Path, experiment: Experiment) -> None:
-        settings = {"version": overcast.__version__, **experiment.settings()}
-        fingerprint = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]
+        settings = json.dumps({"numpy": np.__version__, **experiment.settings()}, sort_keys=True)
+        fingerprint = hashlib.sha256(settings.encode() + _source()).hexdigest()[:12]
         self._folder = folder / "parts" / fingerprint
         self._folder.mkdir(parents=True, exist_ok=True)
 
@@ -72,6 +72,14 @@ class Store:
 
     def _path(self, part: Part) -> Path:
         return self._folder / f"{part.key}.npz"
+
+
+def _source() -> bytes:
+    """Return a digest of this package's code: numbers of other code are never taken over."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(overcast.__file__).parent.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.digest()
 
 
 def run_parts(

@@ -21,7 +21,7 @@ from overcast.policies import UCB, Policy
 from overcast.simulation.runs import Runs, join
 
 # Trials that share one lock-step. Fixed, so that results do not depend on the number of workers.
-BLOCK = 50
+BLOCK = 100
 
 Setting = Literal["exact", "observed", "hidden"]
 
