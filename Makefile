@@ -2,36 +2,43 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-READY := $(VENV)/ready
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .PHONY: demo test check format bench picture clean
 
-demo: $(READY)  ## the paper's synthetic figure at a small size
+demo: $(VENV)/user  ## the paper's synthetic figure at a small size
 	$(BIN)/overcast demo
 
 test: check  ## everything CI runs
 	$(BIN)/pytest -n auto
 
-check: $(READY)  ## format, lint, types, import contract
+check: $(VENV)/dev  ## format, lint, types, import contract
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-format: $(READY)
+format: $(VENV)/dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(READY)  ## speed as ratios to the bare NumPy calls
+bench: $(VENV)/user  ## speed as ratios to the bare NumPy calls
 	$(BIN)/python benchmarks/core.py
 
 picture: demo  ## the README's picture
 	cp overcast-out/demo/figure.png docs/demo.png
 
-$(READY): pyproject.toml constraints.txt
+$(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+
+# What a user of the package needs, and what its developers need on top.
+$(VENV)/user: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) --editable '.[experiments]'
 	touch $@
+
+$(VENV)/dev: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) --editable '.[dev]'
+	touch $@ $(VENV)/user
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache overcast-out
