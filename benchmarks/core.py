@@ -46,7 +46,7 @@ class Comparison:
 
 
 def bare_round(k: int, d: int, steps: int) -> Callable[[], None]:
-    """Return the calls no implementation can avoid: means, widths, argmax, rank-one update on dense features."""
+    """Return the bare calls: means, widths, argmax and rank-one update on dense features that are given."""
     rng = np.random.default_rng(0)
     psi = rng.standard_normal((k, d))
     inverse, target, theta = np.eye(d), np.zeros(d), np.zeros(d)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from overcast.actions import Actions
@@ -82,7 +84,7 @@ def test_equality_is_by_names_and_vectors() -> None:
     ("available", "mask"),
     [
         ([2], [False, False, True]),
-        (np.array([1, 1, 0]), [True, True, False]),
+        (np.array([1, 0]), [True, True, False]),
         ([True, False, True], [True, False, True]),
         (np.array([False, True, False]), [False, True, False]),
         (range(3), [True, True, True]),
@@ -97,3 +99,46 @@ def test_masks(available: Any, mask: list[bool]) -> None:
 def test_names_go_before_indices() -> None:
     assert Actions({2: [1.0], 1: [2.0], 0: [3.0]}).mask([2]).tolist() == [True, False, False]
     assert Actions({"a": [1.0], "b": [2.0]}).mask([1, "a"]).tolist() == [True, True]
+    with pytest.raises(ValueError, match=r"^Bandit: available must hold one of the actions' names, got int 0$"):
+        Actions({1: [1.0], 2: [2.0]}).mask([0])
+
+
+@pytest.mark.parametrize(
+    "available",
+    [
+        {"a": False, "b": True, "c": False},
+        {"b": True},
+        pd.Series({"b": True, "c": False, "a": False}),
+        pd.Series({"b": True, "c": False, "a": False}, dtype="boolean"),
+        pd.Series(["b"]),
+        pd.Index(["b"]),
+    ],
+)
+def test_masks_by_name(available: Any) -> None:
+    assert Actions({"a": [1.0], "b": [2.0], "c": [3.0]}).mask(available).tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("available", "error", "words"),
+    [
+        ([0, 0, 1], ValueError, "each action once, got list [0, 0, 1]"),  # meant as a mask
+        ({"a": 1}, TypeError, "map names to True or False, got int 1"),
+        (np.array(1), TypeError, "a list of names or indices, or a mask, got ndarray array(1)"),
+    ],
+)
+def test_what_may_mean_another_thing_is_refused(available: Any, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=re.escape(words)) as caught:
+        Actions({"a": [1.0], "b": [2.0], "c": [3.0]}).mask(available)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("names", [np.array(["a", "b"]), pd.Index(["a", "b"]), {"a": 0, "b": 0}.keys()])
+def test_names_from_other_containers(names: Any) -> None:
+    actions = Actions(names)
+    assert actions.names == ["a", "b"]
+    np.testing.assert_array_equal(actions.vectors, np.eye(2))
+
+
+def test_a_string_is_no_list_of_names() -> None:
+    with pytest.raises(TypeError, match=r"^Bandit: actions must be vectors or a list of names, got the string"):
+        Actions("ab")

@@ -89,7 +89,7 @@ def test_numbers(value: Any) -> None:
         (None, TypeError, "must be a number, got NoneType None"),
         ([1.0, 2.0], TypeError, "must be a number, got list"),
         (np.eye(3), TypeError, "must be a number, got ndarray"),
-        (1j, TypeError, "must be a number, got complex"),
+        (1j, TypeError, "must be a number, got 1j"),
         (10**400, TypeError, "must be a number, got int 1000"),
         (math.nan, ValueError, "must be finite, got nan"),
         (-math.inf, ValueError, "must be finite, got -inf"),

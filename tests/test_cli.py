@@ -86,7 +86,9 @@ def test_ctrl_c_stops_cleanly_and_the_same_command_goes_on(tmp_path: Path) -> No
     os.killpg(process.pid, signal.SIGINT)
     out, error = process.communicate(timeout=60)
     assert process.returncode == 130, (out, error)
-    assert error == "overcast: stopped; run the same command again to go on from here\n"
+    *under_way, last = error.splitlines()
+    assert last == "overcast: stopped; run the same command again to go on from here"
+    assert under_way in ([], ["overcast: finishing the parts under way"])
     kept = len(list(tmp_path.rglob("*.npz")))
     assert 0 < kept < 28
     assert not (tmp_path / "synthetic" / "summary.json").exists()

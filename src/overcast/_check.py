@@ -71,7 +71,7 @@ def number(
     below: float | None = None,
 ) -> float:
     """Return `value` as a finite float inside the stated range."""
-    if isinstance(value, (str, bytes, bool, np.bool_)):
+    if isinstance(value, (str, bytes, bool, np.bool_, complex, np.complexfloating)):
         raise TypeError(f"{owner}: {name} must be a number, got {value!r}")
     try:
         out = float(value)

@@ -7,8 +7,9 @@ import dataclasses
 import json
 import os
 import uuid
+import zipfile
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -17,58 +18,54 @@ from overcast import _check, confidence, features, models, policies
 FORMAT = "overcast-bandit"
 VERSION = 1
 
-_MODULES = (confidence, features, models, policies)
+_MODULES = {"confidence": confidence, "features": features, "models": models, "policies": policies}
 
 
-def to_config(value: Any) -> Any:
-    """Return a model, policy, feature map or beta_t as JSON data."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {field.name: to_config(getattr(value, field.name)) for field in dataclasses.fields(value)}
-        name = type(value).__name__
-        if not any(getattr(module, name, None) is type(value) for module in _MODULES):
-            raise TypeError(f"Bandit: save knows this package's own classes only, got {type(value).__qualname__}")
-        return {"type": name, **fields}
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    raise TypeError(
-        f"Bandit: save stores numbers and this package's own classes, no functions, got {_check.short(value)}"
-    )
-
-
-def config_or_none(value: Any) -> Any:
-    """Return what `to_config` does, or None for what only its owner can make again."""
+def config(value: Any) -> Any:
+    """Return a model or policy as JSON data, or None where it holds a function or a class from outside the package."""
     try:
-        return to_config(value)
+        return _encode(value)
     except TypeError:
         return None
 
 
 def given_or_stored(path: str | os.PathLike[str], name: str, given: Any, header: dict[str, Any]) -> Any:
-    """Return what the user passed to `load`, else what the file describes."""
-    if given is not None:
-        return given
+    """Return the model or policy that the user passed to `load`, else the one the file describes."""
     with damage(path):
-        stored = from_config(header[name])
-    if stored is None:
+        stored = _decode(header[name])
+    if given is None and stored is None:
         raise ValueError(
             f"Bandit: {os.fspath(path)} was saved with a {name} that holds a function or a class of your own; "
             f"pass it again as {name}="
         )
-    return stored
+    if given is not None and stored is not None and given != stored:
+        raise ValueError(f"Bandit: {name} must be the one that was saved, {stored}, got {given}")
+    return stored if given is None else given
 
 
-def from_config(data: Any) -> Any:
-    """Build what `to_config` described."""
+def _encode(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        kind = next((f"{name}.{type(value).__name__}" for name in _MODULES if _known(name, value)), None)
+        if kind is None:
+            raise TypeError
+        return {"type": kind} | {field.name: _encode(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise TypeError
+
+
+def _known(module: str, value: object) -> bool:
+    return getattr(_MODULES[module], type(value).__name__, None) is type(value)
+
+
+def _decode(data: Any) -> Any:
     if not isinstance(data, dict):
         return data
-    fields = {name: from_config(value) for name, value in data.items() if name != "type"}
-    for module in _MODULES:
-        kind = getattr(module, data["type"], None)
-        if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-            return kind(**fields)
-    raise ValueError(f"unknown type {data['type']!r}")
+    module, _, name = data["type"].partition(".")
+    kind = getattr(_MODULES[module], name)
+    return kind(**{field: _decode(value) for field, value in data.items() if field != "type"})
 
 
 def check_names(names: list[Any] | None) -> list[Any] | None:
@@ -84,6 +81,9 @@ def check_names(names: list[Any] | None) -> list[Any] | None:
 def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, np.ndarray[Any, Any]]) -> None:
     """Write header and arrays to one file, whole or not at all."""
     text = json.dumps({"format": FORMAT, "version": VERSION, **header})
+    folder = os.path.dirname(os.fspath(path)) or "."
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(f"Bandit: path must be in a folder that exists, got {os.fspath(path)}")
     partial = f"{os.fspath(path)}.{uuid.uuid4().hex[:8]}.partial"
     try:
         with open(partial, "xb") as file:
@@ -99,9 +99,12 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
     """Return what `write` wrote."""
-    with open(path, "rb") as raw, damage(path), np.load(raw, allow_pickle=False) as file:
+    with open(path, "rb") as raw, damage(path), np.load(_archive(raw), allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files}
         header = json.loads(arrays.pop("header").tobytes())
+        for name, values in arrays.items():
+            if not np.isfinite(values).all():
+                raise ValueError(f"{name} holds numbers that are not finite")
         known = header["format"] == FORMAT
         version = int(header["version"])
     if not known or version > VERSION:
@@ -111,6 +114,13 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.nda
             "load it with a newer overcast"
         )
     return header, arrays
+
+
+def _archive(raw: BinaryIO) -> BinaryIO:
+    if not zipfile.is_zipfile(raw):
+        raise ValueError("it is no archive of arrays")
+    raw.seek(0)
+    return raw
 
 
 @contextlib.contextmanager

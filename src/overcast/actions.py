@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -45,9 +45,17 @@ class Actions:
         return self.vectors[index] if self.names is None else self.names[index]
 
     def mask(self, available: Any) -> NDArray[np.bool_]:
-        """Return which actions are available, shape (k,), from names, indices or a mask."""
+        """Return which actions are available, shape (k,), from names, indices or a mask.
+
+        A mapping or a pandas Series of booleans is a mask by name.
+        """
         k = len(self)
-        if isinstance(available, (str, bytes)) or not hasattr(available, "__iter__"):
+        if hasattr(available, "to_dict") and self.names is not None:
+            available = available.to_dict() if str(available.dtype) in ("bool", "boolean") else list(available)
+        if isinstance(available, Mapping):
+            available = [name for name, allowed in available.items() if self._flag(allowed)]
+        one_axis = hasattr(available, "__iter__") and getattr(available, "ndim", 1) == 1
+        if isinstance(available, (str, bytes)) or not one_axis:
             raise TypeError(
                 f"Bandit: available must be a list of names or indices, or a mask, got {_check.short(available)}"
             )
@@ -58,15 +66,25 @@ class Actions:
             out = np.array(items, dtype=bool)
         else:
             out = np.zeros(k, dtype=bool)
-            out[[self._find(item) for item in items]] = True
+            found = [self._find(item) for item in items]
+            out[found] = True
+            if int(out.sum()) < len(found):
+                raise ValueError(f"Bandit: available must name each action once, got {_check.short(items)}")
         if not out.any():
             raise ValueError("Bandit: available must leave at least one action, got none")
         return out
 
+    def _flag(self, allowed: Any) -> bool:
+        if not isinstance(allowed, (bool, np.bool_)):
+            raise TypeError(f"Bandit: available must map names to True or False, got {_check.short(allowed)}")
+        return bool(allowed)
+
     def _find(self, item: Any) -> int:
         if self.names is not None and _hashable(item) and item in self._index:
             return self._index[item]
-        if isinstance(item, (int, np.integer)) and not isinstance(item, bool) and 0 <= item < len(self):
+        numbered = self.names is not None and any(isinstance(name, (int, np.integer)) for name in self.names)
+        whole = isinstance(item, (int, np.integer)) and not isinstance(item, bool)
+        if whole and not numbered and 0 <= item < len(self):
             return int(item)
         known = f"an index below {len(self)}" if self.names is None else "one of the actions' names"
         raise ValueError(f"Bandit: available must hold {known}, got {_check.short(item)}")
@@ -87,8 +105,12 @@ def _names_and_vectors(actions: Any) -> tuple[list[Any] | None, ArrayLike]:
         return list(actions), np.array(_aligned(actions))
     if hasattr(actions, "columns") and hasattr(actions, "to_numpy"):
         return list(actions.index), _table(actions)
-    if isinstance(actions, Sequence) and actions and all(isinstance(name, str) for name in actions):
-        return list(actions), np.eye(len(actions))
+    if isinstance(actions, str):
+        raise TypeError(f"Bandit: actions must be vectors or a list of names, got the string {_check.short(actions)}")
+    if isinstance(actions, Collection) or np.ndim(actions) == 1:
+        names = list(actions)
+        if names and all(isinstance(name, str) for name in names):
+            return [str(name) for name in names], np.eye(len(names))
     return None, actions
 
 

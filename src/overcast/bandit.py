@@ -16,7 +16,7 @@ from overcast.actions import Actions
 from overcast.beliefs import Belief, as_belief
 from overcast.decision import Decision
 from overcast.models.base import Estimate, Learner, Model, Progress
-from overcast.policies.base import Policy
+from overcast.policies.base import Policy, highest
 
 Samples = int | Literal["t"] | None
 
@@ -31,6 +31,8 @@ class Bandit:
     policy : how estimates become a choice, e.g. `UCB(beta)`
     samples : None for the exact expectation, L for the average of L draws of the belief a round, "t" for L = t
     seed : of the bandit's own randomness
+
+    Threads that share a bandit need a lock around its calls.
 
     Examples
     --------
@@ -57,7 +59,7 @@ class Bandit:
         self.policy = policy
         self.samples = check_samples("Bandit", samples)
         self._rng = np.random.default_rng(_check.integer("Bandit", "seed", seed, at_least=0))
-        self._token = uuid.uuid4().hex[:12]
+        self._tokens = [_token()]  # this instance's mark on its decisions, after those it was loaded from
         self._round = 0  # decisions made
         self._open: dict[str, tuple[int, Array]] = {}  # decisions whose reward has not come: index and evidence
         self._dim: int | None = None  # context dimension, fixed by the first decision
@@ -84,42 +86,50 @@ class Bandit:
         mask = None if available is None else self.actions.mask(available)
         belief = as_belief(belief)
         t = self._round + 1
-        before = self._rng.bit_generator.state
+        draws = self.samples is not None or self.policy.random
+        before = self._rng.bit_generator.state if draws else None
         try:
             learner, view = self._encode(belief, t)
             estimate = learner.estimate(view)
             progress = Progress(t, learner.log_det, self.model.ridge, len(self.actions))
             scores = self.policy.scores(estimate, progress, self._rng)
+            if getattr(scores, "shape", None) != estimate.mean.shape:
+                got = _check.short(scores)
+                raise ValueError(f"Bandit: policy must score each of the {len(self.actions)} actions, got {got}")
+            if mask is not None:
+                scores = np.where(mask, scores, -np.inf)
+            index = int(highest(scores))
+            if not math.isfinite(scores[index]):
+                raise ValueError(
+                    f"Bandit: belief must give finite scores, got {scores[index]}; its numbers are too large"
+                )
         except BaseException:
-            self._rng.bit_generator.state = before  # a failed call changes nothing
+            if before is not None:
+                self._rng.bit_generator.state = before  # a failed call changes nothing
             raise
-        if mask is not None:
-            scores = np.where(mask, scores, -np.inf)
-        index = int(scores.argmax())
         evidence = learner.evidence(view, index)
-        ticket = f"{self._token}-{t}"
+        ticket = f"{self._tokens[-1]}-{t}"
         self._open[ticket] = index, evidence
         self._round, self._learner, self._dim = t, learner, belief.dim
         return Decision(ticket, self.actions, index, estimate, scores)
 
-    def learn(self, decision: Decision | str, reward: float, context: ArrayLike | None = None) -> None:
+    def learn(self, decision: Decision | str, reward: float, context: ArrayLike | Belief | None = None) -> None:
         """Take in the reward of a decision, at any time and in any order, once.
 
         Parameters
         ----------
         decision : what `decide` returned, or its id, which outlives the process when the bandit is saved
-        reward : y_t
-        context : c_t where it was revealed afterwards (Algorithm 2); None where it stays hidden (Algorithm 1)
+        reward : y_t; True and False count as 1 and 0
+        context : c_t where it was revealed afterwards (Algorithm 2); None where it stays hidden (Algorithm 1); a
+            belief where it was measured in part or with error
         """
         ticket = self._ticket(decision)
-        reward = _check.number("Bandit", "reward", reward)
+        reward = _check.number("Bandit", "reward", int(reward) if isinstance(reward, (bool, np.bool_)) else reward)
         index, evidence = self._open[ticket]
         assert self._learner is not None
-        assert self._dim is not None
         if context is not None:
-            context = _check.vector("Bandit", "context", context, self._dim)
-            evidence = self._learner.evidence(self._learner.encode_draws(context[None]), index)
-        if not math.isfinite(float(evidence @ evidence) * max(1.0, abs(reward))):
+            evidence = self._learner.evidence(self._revealed(self._learner, context), index)
+        if not math.isfinite(float(evidence.dot(evidence)) * max(1.0, abs(reward))):
             raise ValueError("Bandit: reward and context must be small enough to be squared, got numbers that overflow")
         self._learner.learn(evidence, reward)
         del self._open[ticket]
@@ -137,7 +147,7 @@ class Bandit:
             return ticket
         token, _, number = ticket.rpartition("-")
         made = number.isdecimal() and len(number) <= len(str(self._round)) and 1 <= int(number) <= self._round
-        if token == self._token and made:
+        if token in self._tokens and made:
             raise ValueError(
                 f"Bandit: decision must be open, got {ticket}, which has its reward already or was forgotten"
             )
@@ -146,7 +156,8 @@ class Bandit:
     def merge(self, other: Bandit) -> None:
         """Add what another bandit learnt apart from this one; both need the same actions and model.
 
-        Rewards that both have seen would count twice. Open decisions stay with the bandit that made them.
+        Rewards that both have seen would count twice, so do not merge copies of one bandit. Open decisions and the
+        count of rounds stay as they are.
         """
         if not isinstance(other, Bandit):
             raise TypeError(f"Bandit: merge takes another Bandit, got {type(other).__name__}")
@@ -170,18 +181,18 @@ class Bandit:
         Functions and classes of your own are not written: give that model or policy to `load` again.
         """
         header = {
-            "model": _storage.config_or_none(self.model),
-            "policy": _storage.config_or_none(self.policy),
+            "model": _storage.config(self.model),
+            "policy": _storage.config(self.policy),
             "samples": self.samples,
             "names": _storage.check_names(self.actions.names),
-            "token": self._token,
+            "tokens": self._tokens,
+            "open": list(self._open),
             "round": self._round,
             "dim": self._dim,
             "rng": self._rng.bit_generator.state,
         }
         arrays: dict[str, np.ndarray[Any, Any]] = {"actions": self.actions.vectors}
         if self._learner is not None:
-            arrays["open.round"] = np.array([int(ticket.rpartition("-")[2]) for ticket in self._open], dtype=np.int64)
             arrays["open.index"] = np.array([index for index, _ in self._open.values()], dtype=np.int64)
             arrays["open.evidence"] = np.array([evidence for _, evidence in self._open.values()])
             arrays |= {f"learner.{name}": value for name, value in self._learner.state().items()}
@@ -203,8 +214,9 @@ class Bandit:
             vectors = arrays["actions"]
             actions = vectors if names is None else dict(zip(names, vectors, strict=True))
             bandit = cls(actions, model, policy, header["samples"])
-            bandit._token = header["token"]
-            bandit._round = header["round"]
+            # Copies loaded from one file go separate ways: each marks its own decisions, and knows the earlier ones.
+            bandit._tokens = [*map(str, header["tokens"]), *bandit._tokens]
+            bandit._round = _check.integer("file", "round", header["round"], at_least=0)
             bandit._dim = header["dim"]
             bandit._rng.bit_generator.state = header["rng"]
             if bandit._dim is not None:
@@ -212,21 +224,43 @@ class Bandit:
                 prefix = "learner."
                 state = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
                 bandit._learner.restore(state)
-                waiting = zip(arrays["open.round"], arrays["open.index"], arrays["open.evidence"], strict=True)
-                bandit._open = {f"{bandit._token}-{t}": (int(index), evidence) for t, index, evidence in waiting}
+                waiting = zip(header["open"], arrays["open.index"], arrays["open.evidence"], strict=True)
+                bandit._open = {ticket: (int(index), evidence) for ticket, index, evidence in waiting}
         return bandit
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Give a copy or an unpickled bandit a mark of its own, so that nobody mistakes its decisions for others."""
+        self.__dict__ = state | {"_tokens": [*state["_tokens"], _token()]}
+
+    def __repr__(self) -> str:
+        seen = f"{self._round} decisions, {len(self._open)} open"
+        return f"Bandit({len(self.actions)} actions, {self.model}, {self.policy}, samples={self.samples}; {seen})"
 
     def _encode(self, belief: Belief, t: int) -> tuple[Learner, Array]:
         """Return the learner (a fresh one before the first decision) and its view of the belief."""
-        if self._dim is not None and belief.dim != self._dim:
-            raise ValueError(f"Bandit: belief must have dimension {self._dim}, got {belief.dim}")
+        self._fitting(belief)
         learner = self._learner or self._start(belief.dim)
         if self.samples is None:
             return learner, learner.encode(belief)
         return learner, learner.encode_draws(belief.sample(t if self.samples == "t" else self.samples, self._rng))
 
+    def _revealed(self, learner: Learner, context: ArrayLike | Belief) -> Array:
+        """Return the learner's view of a context that was revealed."""
+        if isinstance(context, Belief):
+            return learner.encode(self._fitting(context))
+        return learner.encode_draws(_check.vector("Bandit", "context", context, self._dim or "c")[None])
+
+    def _fitting(self, belief: Belief) -> Belief:
+        if self._dim is not None and belief.dim != self._dim:
+            raise ValueError(f"Bandit: belief must have dimension {self._dim}, got {belief.dim}")
+        return belief
+
     def _start(self, dim: int) -> Learner:
         return self.model.start(self.actions.vectors, dim)
+
+
+def _token() -> str:
+    return uuid.uuid4().hex[:12]
 
 
 def check_samples(owner: str, samples: Any) -> Samples:

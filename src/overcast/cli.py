@@ -30,6 +30,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("overcast: stopped; run the same command again to go on from here", file=sys.stderr)
         return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on: say no more
+        return 141
+    except ModuleNotFoundError as error:
+        print(f"overcast: needs {error.name}; install it with pip install 'overcast[experiments]'", file=sys.stderr)
+        return 1
     except (ValueError, TypeError, OSError, ImportError, RuntimeError) as error:
         if os.environ.get("OVERCAST_TRACEBACK"):
             raise

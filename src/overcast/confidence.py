@@ -1,6 +1,6 @@
 """The paper's confidence widths beta_t and regret bounds, theorem by theorem.
 
-Assumptions shared by all: |noise| is sigma-subgaussian, ||theta|| <= norm, ||phi(x, c)|| <= 1, ridge >= 1 for the
+Assumptions shared by all: the noise is sigma-subgaussian, ||theta|| <= norm, ||phi(x, c)|| <= 1, ridge >= 1 for the
 regret bounds, and c_t ~ mu_t. Rewards then lie in [-norm, norm], an interval of length 2 norm.
 """
 
@@ -45,6 +45,11 @@ class Confidence(ABC):
         _check.number(name, "noise", self.noise, at_least=0.0)
         _check.number(name, "norm", self.norm, above=0.0)
 
+    @property
+    def span(self) -> float:
+        """The length of the interval that rewards lie in."""
+        return 2.0 * self.norm
+
     @abstractmethod
     def beta(self, progress: Progress) -> Array:
         """Return beta_t given what was seen before round t."""
@@ -80,7 +85,7 @@ class _Ranged(Confidence):
 
     @property
     def span(self) -> float:
-        return 2.0 * self.norm if self.reward_range is None else self.reward_range
+        return super().span if self.reward_range is None else self.reward_range
 
 
 @dataclass(frozen=True)

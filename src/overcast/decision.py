@@ -64,7 +64,8 @@ class Decision:
     def top(self, n: int) -> list[Option]:
         """Return the `n` best available actions, best first; fewer where fewer are available."""
         n = _check.integer("Decision", "n", n, at_least=1)
-        order = np.argsort(-self._scores, kind="stable")[:n]
+        ranked = np.argsort(-self._scores, kind="stable")
+        order = np.concatenate([[self.index], ranked[ranked != self.index]])[:n]  # ties may have ranked it lower
         return [self._option(int(i)) for i in order if self._scores[i] > -np.inf]
 
     def _option(self, i: int) -> Option:

@@ -52,7 +52,7 @@ ESTIMATED: dict[str, Belief] = {
     "mixed": Mixture([Sampler(lambda n, rng: rng.normal(size=n), dim=1), PointMass(0.0)]),
 }
 ALL = EXACT | ESTIMATED
-FINITE = ["point", "ensemble", "ensemble weighted", "finite mixture", "finite product"]
+FINITE = ["point", "ensemble", "ensemble weighted", "finite mixture", "finite product", "binomial"]
 NO_JSON = {"dirichlet", *ESTIMATED}
 
 each = pytest.mark.parametrize("belief", ALL.values(), ids=ALL.keys())

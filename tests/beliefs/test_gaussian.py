@@ -132,7 +132,8 @@ def test_arguments_are_copied_and_results_read_only() -> None:
         ([0.0], np.ones((1, 1, 1)), ValueError, "Gaussian: cov must have shape (1, 1), got (1, 1, 1)"),
         ([0.0, 0.0], [[1.0, 2.0], [2.0, 1.0]], ValueError, "positive semi-definite, got smallest eigenvalue -1"),
         ([0.0, 0.0], [[0.0, 1.0], [1.0, 5.0]], ValueError, "positive semi-definite, got smallest eigenvalue -0.193"),
-        ([0.0, 0.0], [[1.0, 0.0], [0.0, -1e-3]], ValueError, "positive semi-definite, got smallest eigenvalue -0.001"),
+        ([0.0, 0.0], [[1.0, 0.0], [0.0, -1e-3]], ValueError, "variances >= 0 on its diagonal, got -0.001 at (1, 1)"),
+        ([0.0], [[-1e-9]], ValueError, "variances >= 0 on its diagonal, got -1e-09 at (0, 0)"),
         (
             [0.0, 0.0],
             [[1.0, 0.1], [0.5, 1.0]],

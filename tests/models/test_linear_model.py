@@ -143,7 +143,7 @@ def test_disjoint_is_one_textbook_regression_for_each_action() -> None:
 @pytest.mark.parametrize("own_actions", [False, True], ids=["shared actions", "actions of each trial"])
 def test_lock_step_is_every_trial_on_its_own(features: FeatureMap, actions: Array, own_actions: bool) -> None:
     if own_actions and isinstance(features, Disjoint):
-        with pytest.raises(ValueError, match=r"^Disjoint: all trials must share one action set$"):
+        with pytest.raises(ValueError, match=r"^Disjoint: actions must be one set for all trials, got one for each$"):
             LinearModel(features, RIDGE).start(np.stack([actions, actions]), C, trials=2)
         return
     rng = np.random.default_rng(9)

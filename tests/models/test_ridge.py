@@ -181,3 +181,37 @@ def test_a_restored_fit_goes_on_alike_and_on_its_own() -> None:
 def test_a_state_of_another_size_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^Ridge: design must have shape \(3, 3\), got \(2, 2\)$"):
         Ridge(3, 1.0).restore(Ridge(2, 1.0).state())
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1e3, 101_325.0, 1e8])
+def test_contexts_in_any_unit(scale: float) -> None:
+    """Against a QR factorisation of the rows themselves, which squares nothing: (1, degrees, pascals)."""
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([np.ones(200), 20 + 5 * rng.normal(size=200), scale * (1 + 0.01 * rng.normal(size=200))])
+    rewards = rng.normal(size=200)
+    fit = Ridge(3, 1.0)
+    for t, (row, reward) in enumerate(zip(rows, rewards, strict=True), start=1):
+        fit.add(row, reward)
+        if t in (1, 2, 3, 10, 200):
+            stacked = np.vstack([rows[:t], np.eye(3)])
+            size = np.linalg.norm(stacked, axis=0)
+            q, r = np.linalg.qr(stacked / size)
+            theta = np.linalg.solve(r, q.T @ np.concatenate([rewards[:t], np.zeros(3)])) / size
+            np.testing.assert_allclose(rows @ fit.theta, rows @ theta, rtol=0, atol=1e-8)
+            widths = np.linalg.norm(np.linalg.solve(r.T, (rows / size).T), axis=0)
+            np.testing.assert_allclose(np.sqrt(np.vecdot(rows @ fit.inverse, rows)), widths, rtol=1e-6)
+            log_det = 2 * np.log(np.abs(np.diagonal(r)) * size).sum()
+            assert fit.log_det == pytest.approx(log_det, abs=1e-8)
+
+
+def test_what_double_precision_cannot_hold_is_refused_and_changes_nothing() -> None:
+    fit = Ridge(2, 1.0)
+    fit.add(np.array([1.0, 2.0]), 1.0)
+    before = {name: np.array(value) for name, value in fit.state().items()}
+    with pytest.raises(
+        ValueError, match=r"^LinearModel: features must be told apart .*; scale the contexts$"
+    ) as caught:
+        fit.add(np.array([1e9, 1e9]), 1.0)
+    assert "\n" not in str(caught.value)
+    for name, value in fit.state().items():
+        np.testing.assert_array_equal(value, before[name])

@@ -423,7 +423,7 @@ GOOD: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("setting", "seen", "setting must be 'exact', 'observed' or 'hidden', got 'seen'"),
+        ("setting", "seen", "setting must be 'exact', 'observed' or 'hidden', got str 'seen'"),
         ("samples", 0, "samples must be >= 1, got 0"),
         ("samples", "all", "samples must be None, a whole number or \"t\", got 'all'"),
         ("steps", 0, "steps must be >= 1, got 0"),
@@ -440,10 +440,10 @@ def test_bad_values(name: str, value: object, message: str) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("env", 3, "env must be an environment with a start method, got 3"),
-        ("env", CoinFlip, f"env must be an environment with a start method, got {CoinFlip!r}"),
-        ("model", "linear", "model must be a model such as LinearModel(features), got 'linear'"),
-        ("policy", 1.0, "policy must be a policy such as UCB(beta), got 1.0"),
+        ("env", 3, "env must be an environment with a start method, got int 3"),
+        ("env", CoinFlip, f"env must be an environment with a start method, got ABCMeta {repr(CoinFlip)[:37]}..."),
+        ("model", "linear", "model must be a model such as LinearModel(features), got str 'linear'"),
+        ("policy", 1.0, "policy must be a policy such as UCB(beta), got float 1.0"),
         ("samples", 2.5, "samples must be a whole number, got float 2.5"),
         ("samples", True, "samples must be a whole number, got bool True"),
         ("steps", 1.5, "steps must be a whole number, got float 1.5"),

@@ -17,6 +17,9 @@ from numpy.typing import ArrayLike
 from overcast import _check
 from overcast._check import Array
 
+# A discrete distribution on more points than this counts as one without a finite support.
+SUPPORT_LIMIT = 100_000
+
 
 class Law(ABC):
     """What `Frozen` needs to know; a mean or covariance is NaN where it does not exist, None where only draws tell."""
@@ -33,6 +36,10 @@ class Law(ABC):
     def raw_moment(self, p: int) -> float:
         """Return E[c^p] in one dimension, p >= 3; NaN where it is not finite or not known."""
         return math.nan
+
+    def support(self) -> tuple[Array, Array] | None:
+        """Return points (n, c) and weights (n,) of a finite support, else None."""
+        return None
 
 
 def law(distribution: Any) -> Law:
@@ -75,6 +82,14 @@ class Univariate(Law):
 
     def raw_moment(self, p: int) -> float:
         return _trusted(lambda: self._frozen.moment(p))
+
+    def support(self) -> tuple[Array, Array] | None:
+        low, high = self._frozen.support()
+        if not hasattr(self._frozen, "pmf") or not high - low < SUPPORT_LIMIT:
+            return None
+        points = np.arange(int(low), int(high) + 1, dtype=np.float64)
+        weights = np.asarray(self._frozen.pmf(points), dtype=np.float64)
+        return points[:, None], weights / weights.sum()
 
     def parameters(self) -> tuple[list[Any], dict[str, Any]]:
         """Return positional and keyword parameters as they were given."""

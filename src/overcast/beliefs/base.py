@@ -14,7 +14,9 @@ from overcast.beliefs import _moments
 class Belief(ABC):
     """A distribution mu over contexts c in R^c.
 
-    A new belief gives `mean`, `cov`, `sample` and `to_json`/`from_json`; the rest has defaults. Beliefs are immutable.
+    A new belief gives `mean`, `cov`, `sample` and `to_json`/`from_json`; the rest has defaults. Set `exact = False`
+    where mean and covariance are estimates. `belief_from_json` reads the package's own beliefs only. Beliefs are
+    immutable.
     """
 
     #: dimension of the context, c
@@ -54,7 +56,8 @@ class Belief(ABC):
     def moments(self, powers: np.ndarray[Any, np.dtype[np.int64]]) -> Array:
         """Return E[prod_i c_i^powers[j, i]] for each row j of `powers` (m, c), shape (m,).
 
-        The default serves finite supports; beliefs with closed forms override it.
+        The default serves finite supports, and elsewhere degrees up to two from mean and covariance; beliefs with
+        closed forms for more override it.
 
         Raises
         ------
@@ -62,10 +65,20 @@ class Belief(ABC):
             Where these moments are known only from samples.
         """
         finite = self.support()
-        if finite is None:
+        if finite is not None:
+            return _moments.of_points(*finite, powers)
+        if not self.exact or powers.sum(axis=1).max(initial=0) > 2:
             raise NoClosedForm(f"{type(self).__name__}: moments have no closed form; pass samples= to average draws")
-        points, weights = finite
-        return _moments.of_points(points, weights, powers)
+        second = self.cov() + np.outer(self.mean(), self.mean())
+        known = np.concatenate([[1.0], self.mean(), second.ravel()])
+        return np.asarray(known[[_place(np.repeat(np.arange(self.dim), row), self.dim) for row in powers]])
+
+
+def _place(factors: np.ndarray[Any, np.dtype[np.int64]], dim: int) -> int:
+    """Return where E[product of these coordinates] stands in (1, E[c_i], E[c_i c_j])."""
+    if len(factors) == 2:
+        return int(1 + dim + factors[0] * dim + factors[1])
+    return int(1 + factors[0]) if len(factors) else 0
 
 
 class NoClosedForm(ValueError):  # noqa: N818 - it names a state of affairs, not a mistake

@@ -29,7 +29,7 @@ def as_belief(obj: Any) -> Belief:
     obj : one of
         a belief: itself;
         a number or (c,) sequence, a pandas Series: a context known exactly;
-        an (n, c) array, a pandas DataFrame: an ensemble with one member a row;
+        an (n, c) array, a pandas DataFrame: an ensemble with one member a row, columns taken by position;
         an xarray DataArray or Dataset: an ensemble along the dimension named member, number, realization,
         ensemble or sample, the other dimensions flattened into the context;
         a frozen scipy.stats distribution; or a dictionary in the form of `to_json`

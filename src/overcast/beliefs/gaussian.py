@@ -134,6 +134,9 @@ def _symmetric(cov: Array) -> Array:
 
 def _root(cov: Array) -> Array:
     """Return a factor A with A A^T = cov: Cholesky, pivoted where the matrix is singular."""
+    if np.diagonal(cov).min() < 0:
+        at = int(np.argmin(np.diagonal(cov)))
+        raise ValueError(f"Gaussian: cov must hold variances >= 0 on its diagonal, got {cov[at, at]} at {(at, at)}")
     try:
         return np.asarray(np.linalg.cholesky(cov), dtype=np.float64)
     except np.linalg.LinAlgError:

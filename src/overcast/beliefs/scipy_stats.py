@@ -38,7 +38,7 @@ class Frozen(Belief):
     def __init__(self, distribution: Any) -> None:
         self._law = law(distribution)
         self.dim = self._law.dim
-        self.exact = all(known is not None and _finite(known) for known in (self._law.mean, self._law.cov))
+        self.exact = self._law.mean is not None and self._law.cov is not None
         self._raw: dict[int, float] = {}
 
     def mean(self) -> Array:
@@ -53,6 +53,9 @@ class Frozen(Belief):
         # scipy squeezes axes of length one.
         draws = np.reshape(self._law.draw(n, rng), (n, self.dim))
         return rows("Frozen", "rvs", draws, n, self.dim)
+
+    def support(self) -> tuple[Array, Array] | None:
+        return self._law.support()
 
     def moments(self, powers: Powers) -> Array:
         """Raw moments: scipy's in one dimension, up to total degree two from mean and covariance in more."""
@@ -91,7 +94,8 @@ class Frozen(Belief):
         if not isinstance(family, (scipy.stats.rv_continuous, scipy.stats.rv_discrete)) and name != "multivariate_t":
             raise ValueError(f"Frozen: distribution must be the name of one in scipy.stats, got {_check.short(name)}")
         if not isinstance(args, list) or not isinstance(kwds, dict):
-            raise ValueError("Frozen: args must be a list and kwds an object")
+            got = f"{_check.short(args)} and {_check.short(kwds)}"
+            raise ValueError(f"Frozen: args must be a list and kwds an object, got {got}")
         args = [_number(value) for value in args]
         kwds = {key: _number(value) for key, value in kwds.items()}
         try:

@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from overcast import _check
 from overcast._check import Array
 from overcast.beliefs.base import Belief
 from overcast.beliefs.stacked import BeliefStack, Catalogue
@@ -40,7 +41,7 @@ class Round(NamedTuple):
 
 
 class Trial(Protocol):
-    """One sequence of rounds."""
+    """One sequence of rounds. It may also have `theta` (d,), the true parameter under its environment's `features`."""
 
     actions: Array  # (k, a)
 
@@ -108,10 +109,19 @@ class Stepped(Trials):
 
     def __init__(self, trials: Sequence[Trial]) -> None:
         self._trials = trials
-        self.actions = np.stack([np.asarray(trial.actions, dtype=float) for trial in trials])
+        first = np.shape(trials[0].actions)
+        sets = [
+            _check.array("Trial", "actions", trial.actions, first if len(first) == 2 else ("k", "a"))
+            for trial in trials
+        ]
+        self.actions = np.stack(sets)
+        thetas = [getattr(trial, "theta", None) for trial in trials]
+        self.theta = (
+            None if any(theta is None for theta in thetas) else np.stack([np.asarray(theta) for theta in thetas])
+        )
 
     def step(self, past: NDArray[np.intp]) -> Rounds:
-        rounds = [trial.step(row) for trial, row in zip(self._trials, past, strict=True)]
+        rounds = [self._checked(trial.step(row)) for trial, row in zip(self._trials, past, strict=True)]
         return Rounds(
             Catalogue([now.belief for now in rounds]).pick(np.arange(len(rounds))),
             np.stack([now.context for now in rounds]),
@@ -119,6 +129,15 @@ class Stepped(Trials):
             np.stack([now.expected for now in rounds]),
             np.array([now.noise for now in rounds]),
         )
+
+    def _checked(self, now: Round) -> Round:
+        if not isinstance(now.belief, Belief):
+            raise TypeError(f"Round: belief must be a Belief, got {_check.short(now.belief)}")
+        k = (self.actions.shape[1],)
+        context = _check.vector("Round", "context", now.context, now.belief.dim)
+        rewards = _check.array("Round", "rewards", now.rewards, k)
+        expected = _check.array("Round", "expected", now.expected, k)
+        return Round(now.belief, context, rewards, expected, _check.number("Round", "noise", now.noise))
 
 
 class Stream:

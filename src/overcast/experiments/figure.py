@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import matplotlib
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -71,4 +70,4 @@ def final_regrets(outcome: Outcome) -> list[tuple[str, str, str, str]]:
 
 def _with_error(value: dict[str, float | None]) -> str:
     mean, error = value["mean"], value["two_se"]
-    return f"{mean:,.1f}" if error is None or np.isnan(error) else f"{mean:,.1f} ± {error:,.1f}"
+    return f"{mean:,.1f}" if error is None else f"{mean:,.1f} ± {error:,.1f}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
 import time
 import zipfile
 from collections.abc import Callable, Generator, Iterable
@@ -120,6 +121,9 @@ def _compute_all(parts: list[Part], store: Store, executor: Executor | None) -> 
             part = waiting.pop(future)
             store.save(part, result)
             yield part, result
+    except KeyboardInterrupt:
+        print("overcast: finishing the parts under way", file=sys.stderr, flush=True)
+        raise
     finally:
         # All are cancelled before any is waited for: a free worker would take up the next one meanwhile.
         under_way = [future for future in waiting if not future.cancel()]

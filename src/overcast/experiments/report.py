@@ -36,12 +36,16 @@ def _svg(figure: Figure) -> Markup:
     return Markup(text[text.index("<svg") :])
 
 
-def _grid(outcome: Outcome) -> tuple[list[float], list[tuple[str, list[tuple[float, bool]]]]]:
-    """Return the betas, and for each curve the mean final regret at each of them and whether it was picked."""
+def _grid(outcome: Outcome) -> tuple[list[float], list[tuple[str, list[tuple[float, str]]]]]:
+    """Return the betas, and for each curve the mean final regret at each of them and the class of its cell."""
     betas = sorted({line.beta for line in outcome.grid})
     rows = []
     for curve, picked in zip(CURVES, outcome.lines, strict=True):
         of_curve = {line.beta: line for line in outcome.grid if line.curve == curve}
-        cells = [(float(of_curve[beta].regret[:, -1].mean()), beta == picked.beta) for beta in betas]
-        rows.append((curve.label, cells))
+        means = [float(of_curve[beta].regret[:, -1].mean()) for beta in betas]
+        marks = [
+            " ".join(["picked"] * (beta == picked.beta) + ["least"] * (mean == min(means)))
+            for beta, mean in zip(betas, means, strict=True)
+        ]
+        rows.append((curve.label, list(zip(means, marks, strict=True))))
     return betas, rows

@@ -108,16 +108,17 @@ class Separable(FeatureMap):
 
 def average(values: Array) -> Array:
     """Return the mean over the last axis but one, (..., n, q) to (..., q), by a product, cheaper than numpy's mean."""
-    return np.asarray(_uniform(values.shape[-2]) @ values)
+    return np.asarray(uniform(values.shape[-2]) @ values)
 
 
 @lru_cache(maxsize=8)
-def _uniform(n: int) -> Array:
+def uniform(n: int) -> Array:
+    """Return n equal weights."""
     return np.full(n, 1.0 / n)
 
 
 def no_closed_form(features: FeatureMap, belief: object) -> NoClosedForm:
     return NoClosedForm(
-        f"{type(features).__name__}: the expectation under {type(belief).__name__} has no exact form; "
-        "pass samples= to average over draws"
+        f"{type(features).__name__}: the expectation under {type(belief).__name__} has no exact form that can be "
+        "computed; pass samples= to average over draws"
     )

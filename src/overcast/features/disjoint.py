@@ -41,7 +41,7 @@ class Disjoint(FeatureMap):
     def blocks(self, actions: Array) -> np.ndarray[tuple[int, ...], np.dtype[np.intp]]:
         """Return the block of each action, shape (..., k), after checking that rows are unit vectors."""
         if not (np.isin(actions, (0.0, 1.0)).all() and (actions.sum(axis=-1) == 1.0).all()):
-            raise ValueError(f"Disjoint: actions must be unit vectors, the rows of numpy.eye({self.k})")
+            raise ValueError(f"Disjoint: actions must be unit vectors, rows of numpy.eye({self.k}), got other numbers")
         return np.asarray(actions.argmax(axis=-1))
 
     def _evaluate(self, actions: Array, contexts: Array) -> Array:

@@ -51,6 +51,6 @@ class Function(FeatureMap):
     def _expected(self, actions: Array, belief: Belief) -> Array:
         finite = belief.support()
         if finite is None:
-            raise no_closed_form(self, belief)
+            raise no_closed_form(self, belief)  # no finite support, or one of too many points
         points, weights = finite
         return np.asarray(np.einsum("knd,n->kd", self._evaluate(actions, points), weights))

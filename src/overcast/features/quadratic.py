@@ -9,7 +9,7 @@ import numpy as np
 from overcast._check import Array
 from overcast.beliefs.base import Belief
 from overcast.beliefs.stacked import BeliefStack
-from overcast.features.base import Indices, Separable, average
+from overcast.features.base import Indices, Separable, average, uniform
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,14 @@ class Quadratic(Separable):
         return _terms(contexts, contexts * contexts)
 
     def averaged_terms(self, contexts: Array) -> Array:
-        return _terms(average(contexts), average(contexts * contexts))
+        if contexts.ndim > 2:
+            return _terms(average(contexts), average(contexts * contexts))
+        # For one bandit the calls cost more than the numbers, so the averages go straight to their places.
+        n, a = contexts.shape
+        out = np.ones(1 + 2 * a)
+        np.dot(uniform(n), contexts * contexts, out=out[1 : 1 + a])
+        np.dot(uniform(n), contexts, out=out[1 + a :])
+        return out
 
     def pairs(self, a: int, c: int) -> tuple[Indices, Indices]:
         if a != c:

@@ -51,7 +51,7 @@ class LinearModel(Model):
             raise TypeError(
                 f"LinearModel: features must be a feature map such as Bilinear(), got {_check.short(self.features)}"
             )
-        _check.number("LinearModel", "ridge", self.ridge, above=0.0)
+        object.__setattr__(self, "ridge", _check.number("LinearModel", "ridge", self.ridge, above=0.0))
 
     def start(self, actions: Array, context_dim: int, trials: int | None = None) -> LinearLearner:
         self.features.size(actions.shape[-1], context_dim)
@@ -125,11 +125,11 @@ class _SeparableLearner(LinearLearner):
 
     def estimate(self, view: Array) -> Estimate:
         h = self.fit.theta * view
-        G = self.fit.inverse * (view[..., :, None] * view[..., None, :])
         if self._dense:
-            z = self._z_of_feature
+            z, G = self._z_of_feature, self.fit.inverse * np.multiply.outer(view, view)
             return Estimate(z @ h, _root(np.vecdot(z @ G, z)))
         d, p = self._spread.shape
+        G = self.fit.inverse * (view[..., :, None] * view[..., None, :])
         half = (G.reshape(-1, d) @ self._spread).reshape(*G.shape[:-1], p)  # one product for all trials
         return Estimate(_times(h @ self._spread, self._z), _root(self._forms(self._spread.T @ half)))
 
@@ -178,7 +178,7 @@ class _DisjointLearner(LinearLearner):
         self._map = model.features
         self._blocks = self._map.blocks(actions)
         if self._blocks.ndim > 1:
-            raise ValueError("Disjoint: all trials must share one action set")
+            raise ValueError("Disjoint: actions must be one set for all trials, got one for each")
         self._block_size = context_dim
         self._leading = leading
         self._rows = tuple(np.arange(r) for r in leading)

@@ -30,7 +30,11 @@ class UCB(Policy):
 
     beta: float | Callable[[int], float] | Confidence
 
+    random = False
+
     def __post_init__(self) -> None:
+        if isinstance(self.beta, type):
+            raise TypeError(f"UCB: beta must be an instance such as {self.beta.__name__}(), got the class itself")
         if not (isinstance(self.beta, Confidence) or callable(self.beta)):
             object.__setattr__(self, "beta", _check.number("UCB", "beta", self.beta, at_least=0.0))
 

@@ -15,9 +15,10 @@ from overcast._check import Array
 from overcast.bandit import Samples, check_samples
 from overcast.beliefs.stacked import PointStack
 from overcast.confidence import Confidence
-from overcast.environments.base import Environment, Stepped, Trials, VectorEnvironment
+from overcast.environments.base import Environment, Rounds, Stepped, Trials, VectorEnvironment
 from overcast.models.base import Learner, Model, Progress
 from overcast.policies import UCB, Policy
+from overcast.policies.base import highest
 from overcast.simulation.runs import Runs, join
 
 # Trials that share one lock-step. Fixed, so that results do not depend on the number of workers.
@@ -46,7 +47,8 @@ def simulate(
     ----------
     samples : None for the exact expectation, L for the average of L draws a round, "t" for L = t
     setting : "exact" shows c_t before the decision, "observed" after it, "hidden" never
-    executor : any `concurrent.futures.Executor`; None runs here
+    executor : any `concurrent.futures.Executor` (of Dask: `client.get_executor()`), which gets blocks of trials;
+        None runs here
 
     Examples
     --------
@@ -57,7 +59,7 @@ def simulate(
     (20, 50)
     """
     trials = _check.integer("simulate", "trials", trials, at_least=1)
-    if executor is not None and not hasattr(executor, "map"):
+    if executor is not None and not isinstance(executor, Executor):
         raise TypeError(f"simulate: executor must be a concurrent.futures.Executor, got {_check.short(executor)}")
     blocks = [
         Block(env, model, policy, samples, steps, setting, seed, first, min(BLOCK, trials - first))
@@ -82,13 +84,16 @@ class Block:
 
     def __post_init__(self) -> None:
         if isinstance(self.env, type) or not isinstance(self.env, Environment):
-            raise TypeError(f"simulate: env must be an environment with a start method, got {self.env!r}")
+            raise TypeError(f"simulate: env must be an environment with a start method, got {_check.short(self.env)}")
         if not isinstance(self.model, Model):
-            raise TypeError(f"simulate: model must be a model such as LinearModel(features), got {self.model!r}")
+            raise TypeError(
+                f"simulate: model must be a model such as LinearModel(features), got {_check.short(self.model)}"
+            )
         if not isinstance(self.policy, Policy):
-            raise TypeError(f"simulate: policy must be a policy such as UCB(beta), got {self.policy!r}")
-        if self.setting not in ("exact", "observed", "hidden"):
-            raise ValueError(f"simulate: setting must be 'exact', 'observed' or 'hidden', got {self.setting!r}")
+            raise TypeError(f"simulate: policy must be a policy such as UCB(beta), got {_check.short(self.policy)}")
+        if str(self.setting) not in ("exact", "observed", "hidden"):
+            got = _check.short(self.setting)
+            raise ValueError(f"simulate: setting must be 'exact', 'observed' or 'hidden', got {got}")
         check_samples("simulate", self.samples)
         _check.integer("simulate", "steps", self.steps, at_least=1)
         _check.integer("simulate", "seed", self.seed, at_least=0)
@@ -135,6 +140,8 @@ class _LockStep:
             log_det=self._log_det.T,
             feature_norm=None if audit is None else audit.feature_norm,
             theta_norm=None if audit is None else audit.theta_norm,
+            reward_range=None if audit is None else audit.high - audit.low,
+            noise=getattr(block.env, "noise", None),
             covered=None if audit is None else audit.covered,
         )
 
@@ -155,14 +162,20 @@ class _LockStep:
             view = learner.encode_draws(now.belief.sample(draws, self._rngs))
 
         progress = Progress(t + 1, learner.log_det, block.model.ridge, world.actions.shape[-2])
-        choice = block.policy.scores(learner.estimate(view), progress, self._rngs).argmax(axis=-1)
+        estimate = learner.estimate(view)
+        scores = block.policy.scores(estimate, progress, self._rngs)
+        if np.shape(scores) != estimate.mean.shape:
+            raise ValueError(
+                f"simulate: policy must give scores of shape {estimate.mean.shape}, got {np.shape(scores)}"
+            )
+        choice = highest(scores)
         if self._audit is not None:
-            self._audit.step(learner, progress, now.context, choice)
+            self._audit.step(learner, progress, now, choice)
 
         reward = now.rewards[rows, choice]
         learner.learn(learner.evidence(view if realised is None else realised, choice), reward + now.noise)
 
-        best = now.expected.argmax(axis=-1)
+        best = highest(now.expected)
         self._choices[t] = choice
         self._regret[t] = now.rewards[rows, best] - reward
         self._expected[t] = now.expected[rows, best] - now.expected[rows, choice]
@@ -179,15 +192,18 @@ class _Audit:
         knows = getattr(block.env, "features", None) == getattr(block.model, "features", self)
         self._theta = theta if knows else None
         self.feature_norm = np.zeros(block.trials)
+        self.low, self.high = np.full(block.trials, np.inf), np.full(block.trials, -np.inf)
         self.theta_norm: Array | None = None
         self.covered: NDArray[np.bool_] | None = None
         if self._theta is not None:
             self.theta_norm = np.broadcast_to(np.linalg.norm(self._theta, axis=-1), (block.trials,))
             self.covered = np.ones(block.trials, dtype=bool)
 
-    def step(self, learner: Learner, progress: Progress, context: Array, choice: NDArray[np.intp]) -> None:
-        realised = learner.evidence(learner.encode(PointStack(context)), choice)
+    def step(self, learner: Learner, progress: Progress, now: Rounds, choice: NDArray[np.intp]) -> None:
+        realised = learner.evidence(learner.encode(PointStack(now.context)), choice)
         np.maximum(self.feature_norm, learner.norm(realised), out=self.feature_norm)
+        np.minimum(self.low, now.rewards.min(axis=-1), out=self.low)
+        np.maximum(self.high, now.rewards.max(axis=-1), out=self.high)
         if self._theta is not None and self.covered is not None:
             self.covered &= learner.distance(self._theta) <= self._confidence.beta(progress)
 

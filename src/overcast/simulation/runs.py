@@ -17,8 +17,11 @@ from overcast.policies import UCB, Policy
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+# Norms and ranges that are met exactly may come out a rounding error above.
+SLACK = 1.0 + 1e-9
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Runs:
     """The trials of one simulation; arrays are (trials, steps) and cumulative where they are regret.
 
@@ -28,12 +31,14 @@ class Runs:
     choices : index of the action taken
     log_det : log(det V_t / det V_0) after each round
 
-    Policies with the paper's beta_t are watched more closely; the next three are None for others, and the last two
-    where theta is not known in the model's features.
+    Policies with the paper's beta_t are watched more closely; the next four are None for others, and the last two
+    of them also where theta is not known in the model's features.
 
     feature_norm : (trials,) the largest norm of phi(x_t, c_t)
+    reward_range : (trials,) the length of the interval that all rewards f(x, c_t) fell in
     theta_norm : (trials,) the norm of the true parameter
     covered : (trials,) whether theta stayed in the confidence set in every round
+    noise : what the environment says of its reward noise; None where it does not
     """
 
     model: Model
@@ -47,14 +52,16 @@ class Runs:
     choices: NDArray[np.intp]
     log_det: Array
     feature_norm: Array | None
+    reward_range: Array | None
     theta_norm: Array | None
     covered: NDArray[np.bool_] | None
+    noise: float | None
 
     @property
     def bound(self) -> Array:
         """The theorem's bound on the regret after each step, (trials, steps).
 
-        At each single step it holds with probability at least 1 - delta; the noise's scale is taken on trust.
+        At each single step it holds with probability at least 1 - delta.
 
         Raises
         ------
@@ -71,15 +78,25 @@ class Runs:
             raise ValueError(f"Runs: bound of {name} needs samples={confidence.samples!r}, got {self.samples!r}")
         if self.model.ridge < 1.0:
             raise ValueError(f"Runs: bound needs ridge >= 1, got {self.model.ridge}")
-        if self.feature_norm is not None and self.feature_norm.max() > 1.0 + 1e-9:
+        if self.feature_norm is None or self.reward_range is None or self.theta_norm is None:
+            raise ValueError("Runs: bound needs rewards linear in the model's features, got others, or unknown ones")
+        if self.feature_norm.max() > SLACK:
             raise ValueError(f"Runs: bound needs features of norm <= 1, got {self.feature_norm.max():.3g}")
-        if self.theta_norm is not None and self.theta_norm.max() > confidence.norm * (1.0 + 1e-9):
-            raise ValueError(
-                f"Runs: bound needs norm >= {self.theta_norm.max():.3g}, theta's own, got {confidence.norm}"
-            )
+        if self.theta_norm.max() > confidence.norm * SLACK:
+            norm = self.theta_norm.max()
+            raise ValueError(f"Runs: bound needs norm >= {norm:.3g}, theta's own, got {confidence.norm}")
+        if self.reward_range.max() > confidence.span * SLACK:
+            span = self.reward_range.max()
+            raise ValueError(f"Runs: bound needs reward_range >= {span:.3g}, as seen, got {confidence.span:.3g}")
+        if self.noise is not None and self.noise > confidence.noise * SLACK:
+            raise ValueError(f"Runs: bound needs noise >= {self.noise}, the environment's own, got {confidence.noise}")
         rounds = np.arange(1, self.regret.shape[1] + 1)
         progress = Progress(rounds, self.log_det, self.model.ridge, self.actions)
         return np.asarray(confidence.regret_bound(progress, confidence.beta(progress)))
+
+    def __repr__(self) -> str:
+        trials, steps = self.regret.shape
+        return f"Runs({trials} trials, {steps} steps, {self.setting}, samples={self.samples}, {self.policy})"
 
     def summary(self) -> dict[str, Any]:
         """Return setting, samples, beta, and final regret with two standard errors."""
@@ -93,7 +110,10 @@ class Runs:
         }
 
     def plot(self, ax: Axes | None = None, **line: Any) -> Axes:
-        """Draw mean regret with a band of two standard errors; `line` goes to matplotlib's plot."""
+        """Draw mean regret with a band of two standard errors; `line` goes to matplotlib's plot.
+
+        Call `ax.legend()` once all are drawn.
+        """
         if ax is None:
             try:
                 import matplotlib.pyplot as plt
@@ -148,6 +168,8 @@ def join(parts: Sequence[Runs]) -> Runs:
         choices=rows("choices"),
         log_det=rows("log_det"),
         feature_norm=rows("feature_norm"),
+        reward_range=rows("reward_range"),
+        noise=first.noise,
         theta_norm=rows("theta_norm"),
         covered=rows("covered"),
     )

@@ -1,0 +1,37 @@
+"""The choice between scores."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import overcast as oc
+from overcast.policies.base import highest
+
+
+def test_the_highest_score_is_taken() -> None:
+    scores = np.random.default_rng(0).normal(size=(50, 7))
+    np.testing.assert_array_equal(highest(scores), scores.argmax(axis=-1))
+    np.testing.assert_array_equal(highest(-1e6 - np.abs(scores)), np.abs(scores).argmin(axis=-1))
+    assert highest(np.array([-np.inf, 3.0, -np.inf])) == 1
+
+
+def test_scores_apart_by_rounding_tie_and_go_to_the_lowest_index() -> None:
+    for value in (1e-200, -0.3, 0.1, 1e9):
+        scores = np.array([value * (1 - 2 * np.sign(value) * np.finfo(float).eps), value])
+        assert scores[0] < scores[1]
+        assert highest(scores) == 0
+        assert highest(np.array([value - 1e-9 * abs(value), value])) == 1
+    assert highest(np.zeros(3)) == 0
+
+
+def test_equal_actions_tie_under_any_context() -> None:
+    """BLAS rounds equal rows differently by their place, so a plain argmax would take the others now and then."""
+    rng = np.random.default_rng(0)
+    actions = np.tile(rng.normal(size=(1, 5)), (7, 1))
+    bandit = oc.Bandit(actions, oc.LinearModel(oc.features.Quadratic()), oc.UCB(1.0))
+    for _ in range(300):
+        decision = bandit.decide(oc.Gaussian(rng.normal(size=5), 1.0))
+        assert decision.index == 0
+        assert decision.top(7)[0].index == 0
+        assert sorted(option.index for option in decision.top(7)) == list(range(7))
+        bandit.learn(decision, rng.normal())
