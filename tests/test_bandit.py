@@ -227,7 +227,7 @@ def test_sampled_features_are_the_average_over_the_bandits_own_draws() -> None:
     rng, generator = np.random.default_rng(6), np.random.default_rng(42)
     bandit, reference = _bandit(samples=7, seed=42), Reference(3 * C)
     for _ in range(40):
-        belief = oc.Gaussian(rng.normal(size=C), rng.random(C))
+        belief = oc.Ensemble(rng.normal(size=(12, C)))
         draws = belief.sample(7, generator)
         psi = np.array([sum(_quadratic(x, c) for c in draws) / 7 for x in ACTIONS])
         index, estimate = reference.decide(psi)
@@ -707,3 +707,70 @@ def test_model_and_policy_must_be_what_they_are(odd: Any) -> None:
         oc.Bandit(ACTIONS, odd, oc.UCB(1.0))
     with refused(TypeError, "Bandit", "policy", "UCB"):
         oc.Bandit(ACTIONS, oc.LinearModel(Quadratic()), odd)
+
+
+def test_a_context_measured_in_part_is_a_belief() -> None:
+    """The first coordinate is measured, the others stay as forecast: the round counts with their expectation."""
+    bandit = _bandit()
+    decision = bandit.decide(oc.Gaussian([1.0, 2.0, 3.0], [1.0, 0.5, 0.2]))
+    measured = oc.Independent([oc.PointMass([1.5]), oc.Gaussian([2.0, 3.0], [0.5, 0.2])])
+    with unchanged(bandit), refused(ValueError, "Bandit", "dimension 3, got 1"):
+        bandit.learn(decision, 2.0, context=oc.PointMass([1.0]))
+    bandit.learn(decision, 2.0, context=measured)
+    reference = Reference(3 * C)
+    x = ACTIONS[decision.index]
+    reference.learn(_expected_quadratic(x, np.array([1.5, 2.0, 3.0]), np.array([0.0, 0.5, 0.2])), 2.0)
+    psi = np.array([_quadratic(x, np.ones(C)) for x in ACTIONS])
+    _agree(bandit.estimate(np.ones(C)), reference.decide(psi)[1])
+
+
+def test_clicks_count_as_one_and_zero() -> None:
+    clicks, numbers = _bandit(), _bandit()
+    rewards: list[Any] = [True, np.False_, np.True_]
+    for reward in rewards:
+        for bandit, value in ((clicks, reward), (numbers, float(reward))):
+            bandit.learn(bandit.decide([1.0, 2.0, 3.0]), value)
+    np.testing.assert_array_equal(clicks.estimate([1.0, 0.0, 0.0]).mean, numbers.estimate([1.0, 0.0, 0.0]).mean)
+
+
+class _Scores(Policy):
+    def __init__(self, scores: Any) -> None:
+        self._scores = scores
+
+    def scores(self, estimate: oc.Estimate, progress: Any, rng: Any) -> Any:
+        rng.random()
+        return self._scores
+
+
+@pytest.mark.parametrize(
+    "scores", [None, 1.0, [1.0] * len(ACTIONS), np.ones(len(ACTIONS) + 1), np.ones((1, len(ACTIONS)))]
+)
+def test_scores_of_another_shape_are_refused(scores: Any) -> None:
+    bandit = oc.Bandit(ACTIONS, oc.LinearModel(Quadratic()), _Scores(scores))
+    with unchanged(bandit), refused(ValueError, "Bandit", "policy must score each of the"):
+        bandit.decide(np.ones(C))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_scores_that_are_not_finite_are_refused(value: float) -> None:
+    bandit = oc.Bandit(ACTIONS, oc.LinearModel(Quadratic()), _Scores(np.full(len(ACTIONS), value)))
+    with unchanged(bandit), refused(ValueError, "Bandit", "finite scores"):
+        bandit.decide(np.ones(C))
+
+
+def test_numbers_that_overflow_are_refused() -> None:
+    bandit = _bandit(samples=3)
+    with np.errstate(all="ignore"), unchanged(bandit), refused(ValueError, "Bandit", "finite scores"):
+        bandit.decide(oc.Gaussian([1e200, 1.0, 1.0], 1.0))
+    decision = bandit.decide(np.ones(C))
+    for reward, context in ((1.0, [1e200, 1.0, 1.0]), (1e308, [1e10, 1.0, 1.0])):
+        with np.errstate(all="ignore"), unchanged(bandit), refused(ValueError, "Bandit", "overflow"):
+            bandit.learn(decision, reward, context=context)
+
+
+def test_it_says_what_it_is() -> None:
+    bandit = _bandit(samples=3)
+    bandit.decide(np.ones(C))
+    assert repr(bandit) == (
+        f"Bandit({len(ACTIONS)} actions, {bandit.model}, {bandit.policy}, samples=3; 1 decisions, 1 open)"
+    )

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from overcast import _check, _storage
 from overcast._check import Array
 from overcast.actions import Actions
-from overcast.beliefs import Belief, as_belief
+from overcast.beliefs import Belief, PointMass, as_belief
 from overcast.decision import Decision
 from overcast.models.base import Estimate, Learner, Model, Progress
 from overcast.policies.base import Policy, highest
@@ -242,13 +242,13 @@ class Bandit:
         learner = self._learner or self._start(belief.dim)
         if self.samples is None:
             return learner, learner.encode(belief)
-        return learner, learner.encode_draws(belief.sample(t if self.samples == "t" else self.samples, self._rng))
+        return learner, learner.encode_sampled(belief, t if self.samples == "t" else self.samples, self._rng)
 
     def _revealed(self, learner: Learner, context: ArrayLike | Belief) -> Array:
         """Return the learner's view of a context that was revealed."""
         if isinstance(context, Belief):
             return learner.encode(self._fitting(context))
-        return learner.encode_draws(_check.vector("Bandit", "context", context, self._dim or "c")[None])
+        return learner.encode(PointMass(_check.vector("Bandit", "context", context, self._dim or "c")))
 
     def _fitting(self, belief: Belief) -> Belief:
         if self._dim is not None and belief.dim != self._dim:

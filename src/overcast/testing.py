@@ -58,6 +58,13 @@ def check_belief(belief: Belief) -> None:
     _average(name, "mean", draws, mean, slack)
     centred = draws - mean
     _average(name, "cov", centred[:, :, None] * centred[:, None, :], cov, slack)
+    rng = np.random.default_rng(2)
+    few = np.array([belief.sample_moments(3, rng) for _ in range(DRAWS // 5)])  # (n, 2, c)
+    _average(name, "sample_moments", few, np.stack([mean, np.diagonal(cov) + mean**2]), slack)
+    _average(name, "sample_moments, the spread of the mean", (few[:, 0] - mean) ** 2, np.diagonal(cov) / 3, slack)
+    means = np.array([belief.sample_mean(3, rng) for _ in range(DRAWS // 5)])
+    _average(name, "sample_mean", means, mean, slack)
+    _average(name, "sample_mean, its spread", (means - mean) ** 2, np.diagonal(cov) / 3, slack)
     finite = belief.support()
     if finite is not None:
         points, weights = finite
@@ -103,8 +110,9 @@ def check_features(features: FeatureMap, actions: ArrayLike, contexts: ArrayLike
     _same(name, "expected under Ensemble and the average", features.expected(x, Ensemble(s, weights)), average)
     gaussian = Gaussian(s.mean(axis=0), np.cov(s.T, bias=True).reshape(c, c) + np.eye(c))
     draws = features(x, _draws(gaussian, DRAWS))
-    sampled = features.sampled(x, gaussian, DRAWS, np.random.default_rng(1))
-    _same(name, "sampled and the average over the same draws", sampled, draws.mean(axis=1))
+    members = Ensemble(s, weights)
+    sampled = features.sampled(x, members, 20, np.random.default_rng(1))
+    _same(name, "sampled and the average over the same draws", sampled, features(x, _draws(members, 20)).mean(axis=1))
     try:
         mean = features.expected(x, gaussian)
     except NoClosedForm as error:
@@ -116,7 +124,9 @@ def check_features(features: FeatureMap, actions: ArrayLike, contexts: ArrayLike
         j_of, m_of = features.pairs(a, c)
         z, terms = features.action_terms(x), features.context_terms(s)
         _same(name, "products of action and context terms", z[:, None, j_of] * terms[None, :, m_of], phi)
-        _same(name, "averaged_terms and the mean of context_terms", features.averaged_terms(s), terms.mean(axis=0))
+        drawn = features.context_terms(_draws(members, 20))
+        sampled = features.sampled_terms(members, 20, np.random.default_rng(1))
+        _same(name, "sampled_terms and the mean of context_terms", sampled, drawn.mean(axis=0))
         _same(name, "action_terms with a leading axis", features.action_terms(x[None])[0], z)
         _same(name, "context_terms with a leading axis", features.context_terms(s[None])[0], terms)
 

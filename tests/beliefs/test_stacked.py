@@ -100,3 +100,18 @@ def test_trials_can_be_taken_out_one_by_one(stack: BeliefStack, beliefs: list[Be
         assert type(stack[trial]) is type(belief)
         np.testing.assert_array_equal(stack[trial].mean(), belief.mean())
         np.testing.assert_array_equal(stack[trial].cov(), belief.cov())
+
+
+def test_a_gaussian_stack_draws_what_its_beliefs_draw() -> None:
+    stack = GaussianStack(np.array([[0.0, 1.0], [2.0, 3.0]]), np.array([0.5, 4.0]))
+
+    def generators() -> list[np.random.Generator]:
+        return [np.random.default_rng(i) for i in range(2)]
+
+    alone = [stack[i].sample(5, rng) for i, rng in enumerate(generators())]
+    np.testing.assert_allclose(stack.sample(5, generators()), alone, rtol=1e-14)
+    means = [stack[i].sample_mean(5, rng) for i, rng in enumerate(generators())]
+    np.testing.assert_allclose(stack.sample_mean(5, generators()), means, rtol=1e-14)
+    moments = [stack[i].sample_moments(5, rng) for i, rng in enumerate(generators())]
+    got = stack.sample_moments(5, generators())
+    np.testing.assert_allclose(np.stack(got, axis=1), moments, rtol=1e-14)

@@ -201,8 +201,8 @@ class _Shifted(features.Bilinear):
 class _Paired(features.Bilinear):
     """Terms that are not those of the features."""
 
-    def averaged_terms(self, contexts: Array) -> Array:
-        return np.asarray(contexts[..., 0, :])
+    def sampled_terms(self, belief: Any, samples: int, rng: Any) -> Array:
+        return np.asarray(belief.sample(samples, rng)[0])
 
 
 def _depends_on_the_batch(x: Array, c: Array) -> Array:
@@ -213,7 +213,7 @@ def _depends_on_the_batch(x: Array, c: Array) -> Array:
     ("feature_map", "words"),
     [
         (_Shifted(), "expected under PointMass"),
-        (_Paired(), "averaged_terms"),
+        (_Paired(), "sampled"),
         (features.Function(_depends_on_the_batch, 2), "on its own"),
     ],
 )

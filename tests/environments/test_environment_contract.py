@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -229,3 +231,56 @@ def test_a_users_adversary_sees_the_choices_of_its_own_trial() -> None:
         assert trial.pasts == [row[:t] for t in range(15)]
     # theta is unknown, so nothing can be said about coverage
     assert runs.covered is None
+
+
+class OneFaulty:
+    """Two actions in the plane; what a round holds is given."""
+
+    features = oc.features.Bilinear()
+
+    def __init__(self, **parts: Any) -> None:
+        self.parts = parts
+
+    def start(self, rng: np.random.Generator) -> OneFaultyTrial:
+        return OneFaultyTrial(self.parts)
+
+
+class OneFaultyTrial:
+    def __init__(self, parts: dict[str, Any]) -> None:
+        self.actions = np.eye(2)
+        self.theta = np.array([0.0, 1.0, 1.0, 0.0])
+        self._round = Round(oc.PointMass([1.0, 0.0]), np.array([1.0, 0.0]), np.zeros(2), np.zeros(2), 0.0)
+        self._round = self._round._replace(**parts)
+
+    def step(self, past: NDArray[np.intp]) -> Round:
+        return self._round
+
+
+@pytest.mark.parametrize(
+    ("parts", "error", "message"),
+    [
+        ({"noise": np.nan}, ValueError, "Round: noise must be finite, got nan"),
+        ({"noise": np.ones(2)}, TypeError, "Round: noise must be a number"),
+        ({"rewards": np.zeros(3)}, ValueError, "Round: rewards must have shape (2,), got (3,)"),
+        ({"expected": np.array([0.0, np.inf])}, ValueError, "Round: expected must be finite, got inf at index 1"),
+        ({"context": np.zeros(3)}, ValueError, "Round: context must have shape (2,), got (3,)"),
+        ({"belief": [1.0, 0.0]}, TypeError, "Round: belief must be a Belief, got list [1.0, 0.0]"),
+    ],
+)
+def test_faulty_rounds_are_refused(parts: dict[str, Any], error: type[Exception], message: str) -> None:
+    env = OneFaulty(**parts)
+    with pytest.raises(error) as caught:
+        oc.simulate(env, oc.LinearModel(env.features), oc.UCB(1.0), steps=2, trials=2)
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_users_environment_may_know_its_parameter() -> None:
+    env = OneFaulty()
+    policy = oc.UCB(oc.confidence.Expected(norm=1.5))
+    runs = oc.simulate(env, oc.LinearModel(env.features), policy, steps=3, trials=2)
+    assert runs.covered is not None
+    assert runs.covered.all()
+    assert runs.theta_norm is not None
+    assert runs.theta_norm.tolist() == pytest.approx([np.sqrt(2)] * 2)
+    assert (runs.bound > 0).all()

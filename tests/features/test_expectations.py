@@ -168,7 +168,7 @@ def test_functions_need_a_finite_support(under: str) -> None:
 
 @each_map
 def test_sampled_features_are_the_average_over_the_draws(features: FeatureMap, actions: Array) -> None:
-    belief = BELIEFS["gaussian matrix"][0]
+    belief = BELIEFS["ensemble"][0]
     draws = belief.sample(7, np.random.default_rng(5))
     expected = [sum(features(x[None], c[None])[0, 0] for c in draws) / 7 for x in actions]
     got = features.sampled(actions, belief, 7, np.random.default_rng(5))

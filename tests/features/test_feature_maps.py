@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from overcast._check import Array
-from overcast.beliefs import Gaussian, PointMass
+from overcast.beliefs import Ensemble, Gaussian, PointMass
+from overcast.beliefs.stacked import Catalogue
 from overcast.features import (
     Bilinear,
     Disjoint,
@@ -154,15 +155,14 @@ def test_width_from_the_terms_alone(features: Separable) -> None:
 
 
 @each_separable
-@pytest.mark.parametrize("shape", [(7, 3), (2, 7, 3), (2, 5, 1, 3)])
-def test_averaged_terms_are_the_mean_of_the_terms(features: Separable, shape: tuple[int, ...]) -> None:
-    contexts = np.random.default_rng(2).normal(size=shape)
-    flat = contexts.reshape(-1, *shape[-2:])
-    means = [sum(features.context_terms(c) for c in draws) / shape[-2] for draws in flat]
-    expected = np.array(means).reshape(*shape[:-2], -1)
-    got = features.averaged_terms(contexts)
-    assert got.shape == expected.shape
-    np.testing.assert_allclose(got, expected, rtol=1e-13, atol=1e-15)
+def test_sampled_terms_are_the_mean_of_the_terms_of_the_draws(features: Separable) -> None:
+    members = Ensemble(CONTEXTS)
+    draws = members.sample(9, np.random.default_rng(2))
+    got = features.sampled_terms(members, 9, np.random.default_rng(2))
+    np.testing.assert_allclose(got, sum(features.context_terms(c) for c in draws) / 9, rtol=1e-13, atol=1e-15)
+    stack = Catalogue([members, PointMass(CONTEXTS[0])]).pick(np.array([0, 1]))
+    together = features.sampled_terms(stack, 9, [np.random.default_rng(2), np.random.default_rng(3)])
+    np.testing.assert_allclose(together, [got, features.context_terms(CONTEXTS[0])], rtol=1e-13, atol=1e-15)
 
 
 @each_separable

@@ -96,13 +96,13 @@ def test_estimates_are_the_explicit_formulas(features: FeatureMap, actions: Arra
         view = learner.encode(belief)
         _same(learner.estimate(view), reference.estimate(psi))
         if t % 3 == 1:
-            draws = belief.sample(5, rng)
-            psi, view = features(actions, draws).mean(axis=1), learner.encode_draws(draws)
+            seed = int(rng.integers(1 << 30))
+            psi = features.sampled(actions, belief, 5, np.random.default_rng(seed))
+            view = learner.encode_sampled(belief, 5, np.random.default_rng(seed))
             _same(learner.estimate(view), reference.estimate(psi))
         elif t % 3 == 2:
             context = belief.sample(1, rng)
             psi, view = features(actions, context)[:, 0], learner.encode(PointMass(context[0]))
-            np.testing.assert_allclose(view, learner.encode_draws(context), rtol=1e-12, atol=1e-14)
         index, reward = int(rng.integers(len(actions))), float(rng.normal())
         evidence = learner.evidence(view, index)
         assert float(learner.norm(evidence)) == pytest.approx(float(np.sqrt((psi[index] ** 2).sum())), rel=1e-12)
@@ -158,9 +158,10 @@ def test_lock_step_is_every_trial_on_its_own(features: FeatureMap, actions: Arra
         views = [learner.encode(belief) for learner, belief in zip(alone, beliefs, strict=True)]
         view = together.encode(Catalogue(beliefs).pick(np.arange(trials)))
         if t % 3 == 1:
-            draws = np.stack([belief.sample(6, rng) for belief in beliefs])
-            views = [learner.encode_draws(d) for learner, d in zip(alone, draws, strict=True)]
-            view = together.encode_draws(draws)
+            one, two = ([np.random.default_rng((t, i)) for i in range(trials)] for _ in range(2))
+            sets = zip(alone, beliefs, one, strict=True)
+            views = [learner.encode_sampled(belief, 6, generator) for learner, belief, generator in sets]
+            view = together.encode_sampled(Catalogue(beliefs).pick(np.arange(trials)), 6, two)
         elif t % 3 == 2:
             points = rng.normal(size=(trials, C))
             views = [learner.encode(PointMass(c)) for learner, c in zip(alone, points, strict=True)]

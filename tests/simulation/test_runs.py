@@ -169,3 +169,26 @@ def test_bound_needs_features_in_the_unit_ball() -> None:
     with pytest.raises(ValueError, match=r"^Runs: bound needs features of norm <= 1, got \d") as caught:
         _ = runs.bound
     assert "\n" not in str(caught.value)
+
+
+def test_bound_needs_the_noise_and_the_range_that_are_there() -> None:
+    env = Adversarial(noise=0.5)
+    model = oc.LinearModel(env.features)
+    runs = oc.simulate(env, model, oc.UCB(Expected(noise=0.1)), steps=4, trials=2)
+    with pytest.raises(ValueError, match=r"^Runs: bound needs noise >= 0\.5, the environment's own, got 0\.1$"):
+        _ = runs.bound
+    runs = oc.simulate(env, model, oc.UCB(Expected(noise=0.5, reward_range=0.01)), steps=4, trials=2)
+    with pytest.raises(ValueError, match=r"^Runs: bound needs reward_range >= \d\.\d+, as seen, got 0\.01$"):
+        _ = runs.bound
+
+
+def test_bound_needs_a_reward_that_is_linear_in_the_features() -> None:
+    runs = oc.simulate(Adversarial(), oc.LinearModel(oc.features.Linear()), oc.UCB(Expected()), steps=4, trials=2)
+    assert runs.covered is None
+    with pytest.raises(ValueError, match=r"^Runs: bound needs rewards linear in the model's features"):
+        _ = runs.bound
+
+
+def test_runs_say_what_they_are() -> None:
+    runs = oc.simulate(CoinFlip(), oc.LinearModel(CoinFlip().features), oc.UCB(1.0), samples=2, steps=4, trials=3)
+    assert repr(runs) == "Runs(3 trials, 4 steps, hidden, samples=2, UCB(beta=1.0))"

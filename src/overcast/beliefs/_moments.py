@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
 from overcast._check import Array
 
 Powers = NDArray[np.int64]
+
+
+def average(values: Array) -> Array:
+    """Return the mean over the last axis but one, (..., n, q) to (..., q), by a product, cheaper than numpy's mean."""
+    return np.asarray(_uniform(values.shape[-2]) @ values)
+
+
+@lru_cache(maxsize=8)
+def _uniform(n: int) -> Array:
+    return np.full(n, 1.0 / n)
 
 
 def of_points(points: Array, weights: Array, powers: Powers) -> Array:

@@ -45,6 +45,15 @@ class Belief(ABC):
     def from_json(cls, data: dict[str, Any]) -> Belief:
         """Build the belief from what `to_json` returned."""
 
+    def sample_mean(self, n: int, rng: np.random.Generator) -> Array:
+        """Return the mean of `n` independent draws, shape (c,); beliefs that know its distribution draw it at once."""
+        return _moments.average(self.sample(n, rng))
+
+    def sample_moments(self, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Return the mean of `n` independent draws and the mean of their squares, both (c,)."""
+        draws = self.sample(n, rng)
+        return _moments.average(draws), _moments.average(draws * draws)
+
     def variance(self) -> Array:
         """Return Var[c_i], shape (c,)."""
         return np.diagonal(self.cov())

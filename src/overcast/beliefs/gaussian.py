@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,22 @@ class Gaussian(Belief):
             draws = self._root @ draws
         draws += self._mean[:, None]
         return draws.T
+
+    def sample_mean(self, n: int, rng: np.random.Generator) -> Array:
+        """Draw from N(mean, cov / n)."""
+        z = rng.standard_normal(self.dim) / math.sqrt(n)
+        return np.asarray(self._mean + (self._root * z if self._root.ndim == 1 else self._root @ z))
+
+    def sample_moments(self, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Draw the mean, and the mean square about it, var chi^2_{n-1} / n, which is independent of it (Cochran).
+
+        Two numbers a coordinate, whatever n; correlated coordinates fall back on n draws.
+        """
+        if self._root.ndim == 2:
+            return super().sample_moments(n, rng)
+        mean = self.sample_mean(n, rng)
+        scatter = self._spread * rng.standard_gamma((n - 1) / 2, self.dim) * (2 / n)
+        return mean, scatter + mean * mean
 
     def moments(self, powers: Powers) -> Array:
         """Raw moments by Stein's lemma: E[c_i g(c)] = m_i E[g] + sum_j cov_ij E[dg/dc_j]."""

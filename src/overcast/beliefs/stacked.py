@@ -49,6 +49,15 @@ class BeliefStack(ABC):
     def sample(self, n: int, rngs: Sequence[np.random.Generator]) -> Array:
         """Return `n` draws for each trial from its own generator, shape (r, n, c)."""
 
+    def sample_mean(self, n: int, rngs: Sequence[np.random.Generator]) -> Array:
+        """Return the mean of `n` draws for each trial, shape (r, c)."""
+        return _moments.average(self.sample(n, rngs))
+
+    def sample_moments(self, n: int, rngs: Sequence[np.random.Generator]) -> tuple[Array, Array]:
+        """Return the mean of `n` draws for each trial and the mean of their squares, both (r, c)."""
+        draws = self.sample(n, rngs)
+        return _moments.average(draws), _moments.average(draws * draws)
+
 
 class GaussianStack(BeliefStack):
     """Normal beliefs with independent coordinates.
@@ -94,6 +103,21 @@ class GaussianStack(BeliefStack):
         out *= np.sqrt(self._variance)[..., None]
         out += self._mean[..., None]
         return out.swapaxes(-1, -2)
+
+    def sample_mean(self, n: int, rngs: Sequence[np.random.Generator]) -> Array:
+        out = np.empty(self._mean.shape)
+        for trial, rng in zip(out, rngs, strict=True):
+            rng.standard_normal(out=trial)
+        out *= np.sqrt(self._variance / n)
+        out += self._mean
+        return out
+
+    def sample_moments(self, n: int, rngs: Sequence[np.random.Generator]) -> tuple[Array, Array]:
+        mean = self.sample_mean(n, rngs)
+        scatter = np.empty(self._mean.shape)
+        for trial, rng in zip(scatter, rngs, strict=True):
+            rng.standard_gamma((n - 1) / 2, out=trial)
+        return mean, scatter * (self._variance * (2 / n)) + mean * mean
 
 
 class PointStack(BeliefStack):
@@ -206,6 +230,13 @@ class CatalogueStack(BeliefStack):
         for trial, i, rng in zip(out, self.index, rngs, strict=True):
             trial[:] = self.beliefs[i].sample(n, rng)
         return out
+
+    def sample_mean(self, n: int, rngs: Sequence[np.random.Generator]) -> Array:
+        return np.stack([self[i].sample_mean(n, rng) for i, rng in enumerate(rngs)])
+
+    def sample_moments(self, n: int, rngs: Sequence[np.random.Generator]) -> tuple[Array, Array]:
+        pairs = [self[i].sample_moments(n, rng) for i, rng in enumerate(rngs)]
+        return np.stack([mean for mean, _ in pairs]), np.stack([square for _, square in pairs])
 
     def gather(self, key: Hashable, compute: Callable[[Belief], Array]) -> Array:
         """Return compute(belief) for the belief of each trial, shape (r, q), through the catalogue's table."""

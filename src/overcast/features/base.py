@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from overcast import _check
 from overcast._check import Array
+from overcast.beliefs._moments import average
 from overcast.beliefs.base import Belief, NoClosedForm
 from overcast.beliefs.stacked import BeliefStack
 
@@ -56,8 +57,13 @@ class FeatureMap(ABC):
 
     def sampled(self, actions: ArrayLike, belief: Belief, samples: int, rng: np.random.Generator) -> Array:
         """Return psi-tilde, the average of phi over `samples` draws (section 4): (k, a) gives (k, d)."""
-        samples = _check.integer(type(self).__name__, "samples", samples, at_least=1)
-        return np.asarray(self(actions, belief.sample(samples, rng)).mean(axis=1))
+        name = type(self).__name__
+        actions = _check.array(name, "actions", actions, ("k", "a"))
+        self.size(actions.shape[1], belief.dim)
+        return self._sampled(actions, belief, _check.integer(name, "samples", samples, at_least=1), rng)
+
+    def _sampled(self, actions: Array, belief: Belief, samples: int, rng: np.random.Generator) -> Array:
+        return np.asarray(self._evaluate(actions, belief.sample(samples, rng)).mean(axis=1))
 
 
 class Separable(FeatureMap):
@@ -90,9 +96,9 @@ class Separable(FeatureMap):
             raise no_closed_form(self, belief)
         return self._expected_terms(belief)
 
-    def averaged_terms(self, contexts: Array) -> Array:
-        """Return the average of s(c) over draws: (..., n, c) gives (..., q)."""
-        return average(self.context_terms(contexts))
+    def sampled_terms(self, belief: Belief | BeliefStack, samples: int, rng: Any) -> Array:
+        """Return the average of s(c) over fresh draws, shape (q,), or (r, q) for a stack and its r generators."""
+        return average(self.context_terms(belief.sample(samples, rng)))
 
     def size(self, a: int, c: int) -> int:
         return len(self.pairs(a, c)[0])
@@ -105,16 +111,9 @@ class Separable(FeatureMap):
         j, m = self.pairs(actions.shape[1], belief.dim)
         return np.asarray(self.action_terms(actions)[:, j] * self.expected_terms(belief)[m])
 
-
-def average(values: Array) -> Array:
-    """Return the mean over the last axis but one, (..., n, q) to (..., q), by a product, cheaper than numpy's mean."""
-    return np.asarray(uniform(values.shape[-2]) @ values)
-
-
-@lru_cache(maxsize=8)
-def uniform(n: int) -> Array:
-    """Return n equal weights."""
-    return np.full(n, 1.0 / n)
+    def _sampled(self, actions: Array, belief: Belief, samples: int, rng: np.random.Generator) -> Array:
+        j, m = self.pairs(actions.shape[1], belief.dim)
+        return np.asarray(self.action_terms(actions)[:, j] * self.sampled_terms(belief, samples, rng)[m])
 
 
 def no_closed_form(features: FeatureMap, belief: object) -> NoClosedForm:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,9 @@ class Bilinear(Separable):
 
     def context_terms(self, contexts: Array) -> Array:
         return contexts
+
+    def sampled_terms(self, belief: Belief | BeliefStack, samples: int, rng: Any) -> Array:
+        return belief.sample_mean(samples, rng)
 
     def pairs(self, a: int, c: int) -> tuple[Indices, Indices]:
         return np.repeat(np.arange(a), c), np.tile(np.arange(c), a)

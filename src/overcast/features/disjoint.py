@@ -53,3 +53,6 @@ class Disjoint(FeatureMap):
         if not belief.exact:
             raise no_closed_form(self, belief)
         return self._evaluate(actions, belief.mean()[None, :])[:, 0]
+
+    def _sampled(self, actions: Array, belief: Belief, samples: int, rng: np.random.Generator) -> Array:
+        return self._evaluate(actions, belief.sample_mean(samples, rng)[None, :])[:, 0]

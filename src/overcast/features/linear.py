@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +31,9 @@ class Linear(Separable):
 
     def context_terms(self, contexts: Array) -> Array:
         return np.concatenate([np.ones((*contexts.shape[:-1], 1)), contexts], axis=-1)
+
+    def sampled_terms(self, belief: Belief | BeliefStack, samples: int, rng: Any) -> Array:
+        return self.context_terms(belief.sample_mean(samples, rng))
 
     def pairs(self, a: int, c: int) -> tuple[Indices, Indices]:
         j = np.concatenate([np.arange(a), np.full(c, a)])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from overcast._check import Array
 from overcast.beliefs.base import Belief
 from overcast.beliefs.stacked import BeliefStack
-from overcast.features.base import Indices, Separable, average, uniform
+from overcast.features.base import Indices, Separable
 
 
 @dataclass(frozen=True)
@@ -30,15 +31,8 @@ class Quadratic(Separable):
     def context_terms(self, contexts: Array) -> Array:
         return _terms(contexts, contexts * contexts)
 
-    def averaged_terms(self, contexts: Array) -> Array:
-        if contexts.ndim > 2:
-            return _terms(average(contexts), average(contexts * contexts))
-        # For one bandit the calls cost more than the numbers, so the averages go straight to their places.
-        n, a = contexts.shape
-        out = np.ones(1 + 2 * a)
-        np.dot(uniform(n), contexts * contexts, out=out[1 : 1 + a])
-        np.dot(uniform(n), contexts, out=out[1 + a :])
-        return out
+    def sampled_terms(self, belief: Belief | BeliefStack, samples: int, rng: Any) -> Array:
+        return _terms(*belief.sample_moments(samples, rng))
 
     def pairs(self, a: int, c: int) -> tuple[Indices, Indices]:
         if a != c:

@@ -51,8 +51,8 @@ class Learner(ABC):
         """Return what this model needs to know of the belief, exactly; the other methods take it as `view`."""
 
     @abstractmethod
-    def encode_draws(self, contexts: Array) -> Array:
-        """Return the view of the empirical distribution of draws (..., n, c)."""
+    def encode_sampled(self, belief: Belief | BeliefStack, samples: int, rng: Generators) -> Array:
+        """Return the view of the empirical distribution of fresh draws of the belief."""
 
     @abstractmethod
     def estimate(self, view: Array) -> Estimate:

@@ -13,7 +13,7 @@ from overcast.beliefs.base import Belief
 from overcast.beliefs.stacked import BeliefStack
 from overcast.features import Disjoint, FeatureMap, Separable
 from overcast.features.base import no_closed_form
-from overcast.models.base import Estimate, Index, Learner, Model
+from overcast.models.base import Estimate, Generators, Index, Learner, Model
 from overcast.models.ridge import Ridge
 
 # Up to this many action terms the quadratic forms z^T G z of all actions are one product with the p (p + 1) / 2
@@ -120,8 +120,8 @@ class _SeparableLearner(LinearLearner):
     def encode(self, belief: Belief | BeliefStack) -> Array:
         return np.asarray(self._map.expected_terms(belief).take(self._context_term, axis=-1))
 
-    def encode_draws(self, contexts: Array) -> Array:
-        return np.asarray(self._map.averaged_terms(contexts).take(self._context_term, axis=-1))
+    def encode_sampled(self, belief: Belief | BeliefStack, samples: int, rng: Generators) -> Array:
+        return np.asarray(self._map.sampled_terms(belief, samples, rng).take(self._context_term, axis=-1))
 
     def estimate(self, view: Array) -> Estimate:
         h = self.fit.theta * view
@@ -153,7 +153,8 @@ class _DenseLearner(LinearLearner):
             return np.stack([self._map.expected(self._of_trial(i), b) for i, b in enumerate(beliefs)])
         return self._map.expected(self._actions, belief)
 
-    def encode_draws(self, contexts: Array) -> Array:
+    def encode_sampled(self, belief: Belief | BeliefStack, samples: int, rng: Generators) -> Array:
+        contexts = belief.sample(samples, rng)  # type: ignore[arg-type]
         if contexts.ndim == 3:
             return np.stack([self._map(self._of_trial(i), c).mean(axis=1) for i, c in enumerate(contexts)])
         return np.asarray(self._map(self._actions, contexts).mean(axis=1))
@@ -189,8 +190,8 @@ class _DisjointLearner(LinearLearner):
             raise no_closed_form(self._map, belief)
         return belief.mean()
 
-    def encode_draws(self, contexts: Array) -> Array:
-        return np.asarray(contexts.mean(axis=-2))
+    def encode_sampled(self, belief: Belief | BeliefStack, samples: int, rng: Generators) -> Array:
+        return belief.sample_mean(samples, rng)  # type: ignore[arg-type]
 
     def estimate(self, view: Array) -> Estimate:
         m = view[..., None, :, None]  # against (..., blocks, c, c)

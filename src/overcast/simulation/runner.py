@@ -159,7 +159,7 @@ class _LockStep:
             view = learner.encode(now.belief)
         else:
             draws = t + 1 if block.samples == "t" else int(block.samples)
-            view = learner.encode_draws(now.belief.sample(draws, self._rngs))
+            view = learner.encode_sampled(now.belief, draws, self._rngs)
 
         progress = Progress(t + 1, learner.log_det, block.model.ridge, world.actions.shape[-2])
         estimate = learner.estimate(view)
