@@ -113,7 +113,8 @@ class _SeparableLearner(LinearLearner):
         self._spread = np.zeros((d, p))  # E: feature i takes action term j[i]
         self._spread[np.arange(d), j] = 1.0
         self._dense = not leading and len(actions) * d * d <= MAX_DENSE_WORK
-        self._forms = _Tabulated(z) if p <= MAX_TABULATED_TERMS else _Direct(z)
+        basis = self._z_of_feature if self._dense else z
+        self._forms = _Tabulated(basis) if basis.shape[-1] <= MAX_TABULATED_TERMS else _Direct(basis)
         self._rows = np.arange(leading[0]) if leading else None
         self.fit = Ridge(d, model.ridge, leading)
 
@@ -126,8 +127,9 @@ class _SeparableLearner(LinearLearner):
     def estimate(self, view: Array) -> Estimate:
         h = self.fit.theta * view
         if self._dense:
-            z, G = self._z_of_feature, self.fit.inverse * np.multiply.outer(view, view)
-            return Estimate(z @ h, _root(np.vecdot(z @ G, z)))
+            return Estimate(
+                self._z_of_feature @ h, _root(self._forms(self.fit.inverse * np.multiply.outer(view, view)))
+            )
         d, p = self._spread.shape
         G = self.fit.inverse * (view[..., :, None] * view[..., None, :])
         half = (G.reshape(-1, d) @ self._spread).reshape(*G.shape[:-1], p)  # one product for all trials
