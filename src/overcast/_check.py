@@ -37,6 +37,11 @@ def checked(owner: str, name: str, out: Array, shape: Sequence[int | str]) -> Ar
         bad = out[at]
         where = f" at index {at[0] if len(at) == 1 else at}" if at else ""
         raise ValueError(f"{owner}: {name} must be finite, got {bad}{where}")
+    return read_only(out)
+
+
+def read_only(out: Array) -> Array:
+    """Return the array itself, closed to writing."""
     out.setflags(write=False)
     return out
 
@@ -101,6 +106,14 @@ def integer(owner: str, name: str, value: Any, *, at_least: int | None = None) -
     return out
 
 
+def table(owner: str, name: str, frame: Any) -> Array:
+    """Return the numbers of a pandas DataFrame, missing ones as NaN; a column of anything else is an error."""
+    for column, dtype in frame.dtypes.items():
+        if dtype.kind not in "fiub":
+            raise TypeError(f"{owner}: {name} must have numeric columns, got {dtype} in column {column!r}")
+    return np.asarray(frame.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
 def weights(owner: str, value: ArrayLike | None, n: int) -> Array:
     """Return `n` probabilities (uniform for None), renormalised to sum to one up to round-off."""
     if value is None:
@@ -116,8 +129,7 @@ def weights(owner: str, value: ArrayLike | None, n: int) -> Array:
         # Weights that already sum to one up to round-off stay as they are, so that saving and loading changes nothing.
         if abs(total - 1.0) > n * np.finfo(np.float64).eps:
             out /= total
-    out.setflags(write=False)
-    return out
+    return read_only(out)
 
 
 def _axes(shape: Sequence[int | str]) -> str:

@@ -104,7 +104,7 @@ def _names_and_vectors(actions: Any) -> tuple[list[Any] | None, ArrayLike]:
             raise ValueError("Bandit: actions must hold at least one action, got an empty mapping")
         return list(actions), np.array(_aligned(actions))
     if hasattr(actions, "columns") and hasattr(actions, "to_numpy"):
-        return list(actions.index), _table(actions)
+        return list(actions.index), _check.table("Bandit", "actions", actions)
     if isinstance(actions, str):
         raise TypeError(f"Bandit: actions must be vectors or a list of names, got the string {_check.short(actions)}")
     if isinstance(actions, Collection) or np.ndim(actions) == 1:
@@ -123,10 +123,3 @@ def _aligned(actions: Mapping[Any, ArrayLike]) -> list[Array]:
                 f"Bandit: actions must have vectors of one length, got {first} and, for {name!r}, {len(vector)}"
             )
     return vectors
-
-
-def _table(frame: Any) -> Array:
-    # Columns of several types share no NumPy type but object; missing values become NaN, which is refused.
-    if all(dtype.kind in "fiub" for dtype in frame.dtypes):
-        return np.asarray(frame.to_numpy(dtype=np.float64, na_value=np.nan))
-    return np.asarray(frame.to_numpy())

@@ -137,7 +137,7 @@ def test_json() -> None:
         ([[1.0], [2.0, 3.0]], ValueError, "as_belief: obj must be a rectangular array"),
         ({"mean": [0.0]}, ValueError, 'belief_from_json: belief must have a "type"'),
         (pd.Series([1.0, "wet"], dtype=object), TypeError, "PointMass: c must be real numbers"),
-        (pd.DataFrame({"x": [1.0], "city": ["Bern"]}), TypeError, "as_belief: columns must be numeric, got"),
+        (pd.DataFrame({"x": [1.0], "city": ["Bern"]}), TypeError, "as_belief: obj must have numeric columns, got"),
         (
             pd.DataFrame({"x": pd.array([1, None], dtype="Int64")}),
             ValueError,

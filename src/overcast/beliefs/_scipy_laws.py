@@ -151,7 +151,9 @@ def _scalars(name: str, mean: ArrayLike, variance: ArrayLike) -> tuple[Array, Ar
             f"Frozen: distribution must be of one dimension, got {name} with parameters of shape {np.shape(mean)}; "
             f"use Independent"
         )
-    return _fixed(np.array([mean], dtype=np.float64)), _fixed(np.array([[variance]], dtype=np.float64))
+    return _check.read_only(np.array([mean], dtype=np.float64)), _check.read_only(
+        np.array([[variance]], dtype=np.float64)
+    )
 
 
 def _student(frozen: Any) -> tuple[Array, Array]:
@@ -159,7 +161,9 @@ def _student(frozen: Any) -> tuple[Array, Array]:
     df = float(frozen.df)
     mean = frozen.loc if df > 1 else np.full_like(frozen.loc, np.nan)
     factor = 1.0 if df == np.inf else df / (df - 2) if df > 2 else np.nan
-    return _fixed(np.array(mean, dtype=np.float64)), _fixed(np.array(frozen.shape * factor, dtype=np.float64))
+    return _check.read_only(np.array(mean, dtype=np.float64)), _check.read_only(
+        np.array(frozen.shape * factor, dtype=np.float64)
+    )
 
 
 def _vector_or_none(frozen: Any, name: str, shape: tuple[int, ...]) -> Array | None:
@@ -167,7 +171,7 @@ def _vector_or_none(frozen: Any, name: str, shape: tuple[int, ...]) -> Array | N
     value = value() if callable(value) else value
     if value is None or np.size(value) != math.prod(shape):
         return None
-    return _fixed(np.array(value, dtype=np.float64).reshape(shape))
+    return _check.read_only(np.array(value, dtype=np.float64).reshape(shape))
 
 
 def _trusted(moment: Callable[[], float]) -> float:
@@ -178,8 +182,3 @@ def _trusted(moment: Callable[[], float]) -> float:
             return float(moment())
         except Warning:
             return math.nan
-
-
-def _fixed(array: Array) -> Array:
-    array.setflags(write=False)
-    return array

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from overcast import _check
-from overcast._check import Array
 from overcast.beliefs._scipy_laws import is_scipy
 from overcast.beliefs.base import Belief
 from overcast.beliefs.ensemble import Ensemble
@@ -50,7 +49,7 @@ def as_belief(obj: Any) -> Belief:
     if _is_from(obj, "pandas", "Series"):
         return PointMass(obj.tolist() if obj.dtype.kind == "O" else obj.to_numpy())
     if _is_from(obj, "pandas", "DataFrame"):
-        return Ensemble(_table(obj))
+        return Ensemble(_check.table("as_belief", "obj", obj))
     if _is_from(obj, "xarray", "DataArray"):
         return _from_labelled([obj])
     if _is_from(obj, "xarray", "Dataset"):
@@ -78,14 +77,6 @@ def _from_array(obj: Any) -> Belief:
     if array.ndim > 2:
         raise ValueError(f"as_belief: obj must have shape (c,) or (n, c), got {array.shape}")
     return Ensemble(array) if array.ndim == 2 else PointMass(array)
-
-
-def _table(frame: Any) -> Array:
-    for name, dtype in frame.dtypes.items():
-        if dtype.kind not in "fiub":
-            raise TypeError(f"as_belief: columns must be numeric, got {dtype} in column {name!r}")
-    # Missing values of nullable columns become NaN, which the ensemble refuses with their position.
-    return np.asarray(frame.to_numpy(dtype=np.float64, na_value=np.nan))
 
 
 def _from_labelled(variables: list[Any]) -> Belief:

@@ -78,20 +78,15 @@ class Ensemble(Belief):
 
     @cached_property
     def _mean(self) -> Array:
-        return _read_only(self._weights @ self._points)
+        return _check.read_only(self._weights @ self._points)
 
     @cached_property
     def _cov(self) -> Array:
         centred = self._points - self._mean
-        return _read_only((centred * self._weights[:, None]).T @ centred)
+        return _check.read_only((centred * self._weights[:, None]).T @ centred)
 
     @cached_property
     def _cumulative(self) -> Array:
         # The last entry must be one exactly: a draw above it would point past the end.
         total = self._weights.cumsum()
         return np.asarray(total / total[-1])
-
-
-def _read_only(array: Array) -> Array:
-    array.setflags(write=False)
-    return array

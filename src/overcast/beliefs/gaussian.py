@@ -125,9 +125,7 @@ def _lower(power: tuple[int, ...], i: int) -> tuple[int, ...]:
 def _variances(spread: Array, dim: int) -> Array:
     """Return variances (c,) from one variance or one for each dimension."""
     if spread.ndim == 0:
-        spread = np.full(dim, _check.number("Gaussian", "cov", spread, at_least=0.0))
-        spread.setflags(write=False)
-        return spread
+        return _check.read_only(np.full(dim, _check.number("Gaussian", "cov", spread, at_least=0.0)))
     variances = _check.checked("Gaussian", "cov", spread, (dim,))
     if variances.min() < 0:
         at = int(np.argmax(variances < 0))
@@ -144,9 +142,7 @@ def _symmetric(cov: Array) -> Array:
     if (gap > TOLERANCE * np.outer(deviations, deviations)).any():
         i, j = (int(at) for at in np.unravel_index(np.argmax(gap), gap.shape))
         raise ValueError(f"Gaussian: cov must be symmetric, got {cov[i, j]} at {(i, j)} and {cov[j, i]} at {(j, i)}")
-    cov = (cov + cov.T) / 2
-    cov.setflags(write=False)
-    return cov
+    return _check.read_only((cov + cov.T) / 2)
 
 
 def _root(cov: Array) -> Array:

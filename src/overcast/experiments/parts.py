@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import sys
 import time
 import zipfile
@@ -70,6 +71,12 @@ class Store:
                 seconds=np.float64(result.seconds),
             )
         os.replace(partial, path)
+
+    def forget_others(self) -> None:
+        """Remove the parts of other settings or older code."""
+        for folder in self._folder.parent.iterdir():
+            if folder != self._folder:
+                shutil.rmtree(folder)
 
     def _path(self, part: Part) -> Path:
         return self._folder / f"{part.key}.npz"

@@ -13,7 +13,7 @@ from overcast.beliefs.base import Belief
 from overcast.beliefs.stacked import BeliefStack
 
 Index = int | np.ndarray[tuple[int, ...], np.dtype[np.intp]]
-Rounds = np.ndarray[tuple[int, ...], np.dtype[np.intp]]
+Steps = np.ndarray[tuple[int, ...], np.dtype[np.intp]]
 Generators = np.random.Generator | Sequence[np.random.Generator]
 
 
@@ -37,7 +37,7 @@ class Progress(NamedTuple):
     actions : k, the number of actions
     """
 
-    round: int | Rounds
+    round: int | Steps
     log_det: float | Array
     ridge: float
     actions: int
