@@ -110,6 +110,7 @@ def test_names_go_before_indices() -> None:
         {"b": True},
         pd.Series({"b": True, "c": False, "a": False}),
         pd.Series({"b": True, "c": False, "a": False}, dtype="boolean"),
+        pd.Series({"b": True, "c": False, "a": False}, dtype=object),
         pd.Series(["b"]),
         pd.Index(["b"]),
     ],
@@ -124,6 +125,7 @@ def test_masks_by_name(available: Any) -> None:
         ([0, 0, 1], ValueError, "each action once, got list [0, 0, 1]"),  # meant as a mask
         ({"a": 1}, TypeError, "map names to True or False, got int 1"),
         (np.array(1), TypeError, "a list of names or indices, or a mask, got ndarray array(1)"),
+        (pd.DataFrame({"a": [True]}), TypeError, "a list of names or indices, or a mask, got DataFrame"),
     ],
 )
 def test_what_may_mean_another_thing_is_refused(available: Any, error: type[Exception], words: str) -> None:

@@ -747,25 +747,26 @@ class _Scores(Policy):
 )
 def test_scores_of_another_shape_are_refused(scores: Any) -> None:
     bandit = oc.Bandit(ACTIONS, oc.LinearModel(Quadratic()), _Scores(scores))
-    with unchanged(bandit), refused(ValueError, "Bandit", "policy must score each of the"):
+    with unchanged(bandit), refused(ValueError, "Policy", "scores must be an array of shape"):
         bandit.decide(np.ones(C))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_scores_that_are_not_finite_are_refused(value: float) -> None:
     bandit = oc.Bandit(ACTIONS, oc.LinearModel(Quadratic()), _Scores(np.full(len(ACTIONS), value)))
-    with unchanged(bandit), refused(ValueError, "Bandit", "finite scores"):
+    with unchanged(bandit), refused(ValueError, "Policy", "highest score must be finite"):
         bandit.decide(np.ones(C))
 
 
 def test_numbers_that_overflow_are_refused() -> None:
     bandit = _bandit(samples=3)
-    with np.errstate(all="ignore"), unchanged(bandit), refused(ValueError, "Bandit", "finite scores"):
+    with np.errstate(all="ignore"), unchanged(bandit), refused(ValueError, "Policy", "highest score must be finite"):
         bandit.decide(oc.Gaussian([1e200, 1.0, 1.0], 1.0))
     decision = bandit.decide(np.ones(C))
-    for reward, context in ((1.0, [1e200, 1.0, 1.0]), (1e308, [1e10, 1.0, 1.0])):
-        with np.errstate(all="ignore"), unchanged(bandit), refused(ValueError, "Bandit", "overflow"):
-            bandit.learn(decision, reward, context=context)
+    with np.errstate(all="ignore"), unchanged(bandit), refused(ValueError, "LinearModel", "scale the contexts"):
+        bandit.learn(decision, 1.0, context=[1e200, 1.0, 1.0])
+    with unchanged(bandit), refused(ValueError, "Bandit", "reward must be of size 1e+150"):
+        bandit.learn(decision, 1e200)
 
 
 def test_it_says_what_it_is() -> None:
@@ -774,3 +775,23 @@ def test_it_says_what_it_is() -> None:
     assert repr(bandit) == (
         f"Bandit({len(ACTIONS)} actions, {bandit.model}, {bandit.policy}, samples=3; 1 decisions, 1 open)"
     )
+
+
+def test_a_failed_merge_leaves_a_fresh_bandit_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh, taught = _bandit(), _bandit()
+    taught.learn(taught.decide(np.ones(C)), 1.0)
+
+    def fails(*_: Any) -> None:
+        raise ValueError("no room")
+
+    monkeypatch.setattr(type(taught._learner), "merge", fails)
+    with unchanged(fresh), pytest.raises(ValueError, match="no room"):
+        fresh.merge(taught)
+
+
+def test_a_failed_outcome_of_one_block_touches_no_block() -> None:
+    bandit = oc.Bandit(["a", "b"], oc.LinearModel(Disjoint(2)), oc.UCB(1.0))
+    decision = bandit.decide([1.0, 2.0])
+    with unchanged(bandit), refused(ValueError, "LinearModel", "scale the contexts"):
+        bandit.learn(decision, 1.0, context=[1e300, 1e300])
+    bandit.learn(decision, 1.0)

@@ -199,6 +199,7 @@ def _rewrite(path: Path, **changes: Any) -> None:
         ({"round": "x"}, "round"),
         ({"round": -3}, "round"),
         ({"names": ["only one"]}, "damaged"),
+        ({"names": ["same", "same", "same", "same"]}, "names"),
         ({"dim": 5}, "damaged"),
         ({"rng": {"bit_generator": "MT19937"}}, "damaged"),
         ({"samples": 0}, "samples"),
@@ -392,10 +393,11 @@ def _loaded_twice(bandit: oc.Bandit, path: Path) -> tuple[oc.Bandit, oc.Bandit]:
     "copies",
     [
         _loaded_twice,
+        lambda bandit, _: (bandit, copy.copy(bandit)),
         lambda bandit, _: (bandit, copy.deepcopy(bandit)),
         lambda bandit, _: (bandit, pickle.loads(pickle.dumps(bandit))),
     ],
-    ids=["load", "deepcopy", "pickle"],
+    ids=["load", "copy", "deepcopy", "pickle"],
 )
 def test_copies_know_the_earlier_decisions_and_not_each_others(copies: Any, tmp_path: Path) -> None:
     bandit, waiting = _trained()

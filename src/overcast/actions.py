@@ -50,8 +50,10 @@ class Actions:
         A mapping or a pandas Series of booleans is a mask by name.
         """
         k = len(self)
-        if hasattr(available, "to_dict") and self.names is not None:
-            available = available.to_dict() if str(available.dtype) in ("bool", "boolean") else list(available)
+        if hasattr(available, "to_dict") and getattr(available, "ndim", 1) == 1 and self.names is not None:
+            labelled = available.to_dict()
+            flags = all(isinstance(value, (bool, np.bool_)) for value in labelled.values())
+            available = labelled if flags else list(available)
         if isinstance(available, Mapping):
             available = [name for name, allowed in available.items() if self._flag(allowed)]
         one_axis = hasattr(available, "__iter__") and getattr(available, "ndim", 1) == 1

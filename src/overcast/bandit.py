@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import copy
 import os
 import uuid
 from typing import Any, Literal
@@ -16,9 +16,16 @@ from overcast.actions import Actions
 from overcast.beliefs import Belief, PointMass, as_belief
 from overcast.decision import Decision
 from overcast.models.base import Estimate, Learner, Model, Progress
-from overcast.policies.base import Policy, highest
+from overcast.policies.base import Policy, check_shape, highest
 
 Samples = int | Literal["t"] | None
+
+
+# Rewards beyond this would overflow when they are added up.
+MAX_REWARD = 1e150
+
+# A bandit that was saved and loaded ever so often says of decisions older than this only that it does not know them.
+KNOWN_TOKENS = 100
 
 
 class Bandit:
@@ -93,16 +100,10 @@ class Bandit:
             estimate = learner.estimate(view)
             progress = Progress(t, learner.log_det, self.model.ridge, len(self.actions))
             scores = self.policy.scores(estimate, progress, self._rng)
-            if getattr(scores, "shape", None) != estimate.mean.shape:
-                got = _check.short(scores)
-                raise ValueError(f"Bandit: policy must score each of the {len(self.actions)} actions, got {got}")
+            check_shape(scores, estimate.mean.shape)
             if mask is not None:
                 scores = np.where(mask, scores, -np.inf)
             index = int(highest(scores))
-            if not math.isfinite(scores[index]):
-                raise ValueError(
-                    f"Bandit: belief must give finite scores, got {scores[index]}; its numbers are too large"
-                )
         except BaseException:
             if before is not None:
                 self._rng.bit_generator.state = before  # a failed call changes nothing
@@ -129,8 +130,8 @@ class Bandit:
         assert self._learner is not None
         if context is not None:
             evidence = self._learner.evidence(self._revealed(self._learner, context), index)
-        if not math.isfinite(float(evidence.dot(evidence)) * max(1.0, abs(reward))):
-            raise ValueError("Bandit: reward and context must be small enough to be squared, got numbers that overflow")
+        if abs(reward) > MAX_REWARD:
+            raise ValueError(f"Bandit: reward must be of size {MAX_REWARD:g} at most, got {reward}; scale the rewards")
         self._learner.learn(evidence, reward)
         del self._open[ticket]
 
@@ -169,11 +170,11 @@ class Bandit:
             raise ValueError("Bandit: merge needs the same actions under the same names, got others")
         if other._learner is None:
             return
-        if self._learner is None:
-            self._learner, self._dim = self._start(other._dim or 0), other._dim
-        if other._dim != self._dim:
+        if self._dim is not None and other._dim != self._dim:
             raise ValueError(f"Bandit: merge needs contexts of dimension {self._dim}, got {other._dim}")
-        self._learner.merge(other._learner)
+        learner = self._learner or self._start(other._dim or 0)
+        learner.merge(other._learner)
+        self._learner, self._dim = learner, other._dim
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the bandit to a file of arrays and JSON; `Bandit.load` gives one that decides the same.
@@ -185,7 +186,7 @@ class Bandit:
             "policy": _storage.config(self.policy),
             "samples": self.samples,
             "names": _storage.check_names(self.actions.names),
-            "tokens": self._tokens,
+            "tokens": self._tokens[-KNOWN_TOKENS:],
             "open": list(self._open),
             "round": self._round,
             "dim": self._dim,
@@ -212,6 +213,8 @@ class Bandit:
         with _storage.damage(path):
             names = header["names"]
             vectors = arrays["actions"]
+            if names is not None and len(set(names)) != len(vectors):
+                raise ValueError("the names do not fit the actions")
             actions = vectors if names is None else dict(zip(names, vectors, strict=True))
             bandit = cls(actions, model, policy, header["samples"])
             # Copies loaded from one file go separate ways: each marks its own decisions, and knows the earlier ones.
@@ -225,12 +228,15 @@ class Bandit:
                 state = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
                 bandit._learner.restore(state)
                 waiting = zip(header["open"], arrays["open.index"], arrays["open.evidence"], strict=True)
-                bandit._open = {ticket: (int(index), evidence) for ticket, index, evidence in waiting}
+                bandit._open = {ticket: (range(len(vectors))[index], evidence) for ticket, index, evidence in waiting}
         return bandit
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Give a copy or an unpickled bandit a mark of its own, so that nobody mistakes its decisions for others."""
         self.__dict__ = state | {"_tokens": [*state["_tokens"], _token()]}
+
+    def __copy__(self) -> Bandit:
+        return copy.deepcopy(self)
 
     def __repr__(self) -> str:
         seen = f"{self._round} decisions, {len(self._open)} open"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -25,6 +26,8 @@ DEMO: dict[str, Any] = {"trials": 50, "steps": 500}
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code."""
     args = _parser().parse_args(argv)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal without ± shows a question mark
     try:
         args.run(args)
     except KeyboardInterrupt:
@@ -36,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         print(f"overcast: needs {error.name}; install it with pip install 'overcast[experiments]'", file=sys.stderr)
         return 1
-    except (ValueError, TypeError, OSError, ImportError, RuntimeError) as error:
+    except (ValueError, TypeError, OSError, ImportError, RuntimeError, MemoryError) as error:
         if os.environ.get("OVERCAST_TRACEBACK"):
             raise
         print(f"overcast: {error}", file=sys.stderr)

@@ -284,3 +284,10 @@ def test_a_users_environment_may_know_its_parameter() -> None:
     assert runs.theta_norm is not None
     assert runs.theta_norm.tolist() == pytest.approx([np.sqrt(2)] * 2)
     assert (runs.bound > 0).all()
+
+
+def test_a_users_environment_may_be_disjoint() -> None:
+    env = OneFaulty(rewards=np.array([0.0, 1.0]), expected=np.array([0.0, 1.0]))
+    runs = oc.simulate(env, oc.LinearModel(oc.features.Disjoint(2)), oc.UCB(1.0), steps=20, trials=3)
+    assert (runs.regret[:, -1] <= 2.0).all()
+    assert (runs.choices[:, -1] == 1).all()

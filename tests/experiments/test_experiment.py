@@ -33,3 +33,8 @@ def test_parts_cover_every_trial_of_every_curve_and_beta_once(small: Experiment)
         seen.setdefault((part.curve.key, part.beta), []).extend(range(part.first, part.first + part.trials))
     assert len(seen) == len(CURVES) * 2
     assert all(trials == list(range(small.trials)) for trials in seen.values())
+
+
+def test_betas_that_are_nearly_equal_have_parts_of_their_own(small: Experiment) -> None:
+    keys = [part.key for part in small.tuned_over((1.0, 1.0000001)).parts()]
+    assert len(set(keys)) == len(keys)

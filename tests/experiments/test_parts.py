@@ -100,15 +100,6 @@ def test_other_settings_never_take_over_old_parts(small: Experiment, tmp_path: P
         assert Store(tmp_path, other).load(part) is None
 
 
-def test_only_parts_of_other_settings_are_forgotten(small: Experiment, tmp_path: Path) -> None:
-    part, other = next(iter(small.parts())), replace(small, seed=1)
-    for experiment in (small, other):
-        Store(tmp_path, experiment).save(part, Result(np.zeros((1, 1)), np.zeros((1, 1)), 0.0))
-    Store(tmp_path, small).forget_others()
-    assert Store(tmp_path, small).load(part) is not None
-    assert Store(tmp_path, other).load(part) is None
-
-
 def test_a_damaged_part_counts_as_unfinished(small: Experiment, tmp_path: Path) -> None:
     store, part = Store(tmp_path, small), next(iter(small.parts()))
     store.save(part, Result(np.zeros((2, 2)), np.zeros((2, 2)), 0.0))

@@ -106,7 +106,7 @@ def test_add_at_touches_only_its_fits() -> None:
         fit.add_at((np.asarray(at),), psi, y)
         seen[at].append((psi, y))
         others = [i for i in range(5) if i != at]
-        for name in ("design", "target", "inverse", "theta", "log_det"):
+        for name in ("root", "target", "inverse", "theta", "log_det"):
             np.testing.assert_array_equal(getattr(fit, name)[others], before[name][others])
     for i, data in enumerate(seen):
         alone = Ridge(3, 1.0)
@@ -179,7 +179,7 @@ def test_a_restored_fit_goes_on_alike_and_on_its_own() -> None:
 
 
 def test_a_state_of_another_size_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^Ridge: design must have shape \(3, 3\), got \(2, 2\)$"):
+    with pytest.raises(ValueError, match=r"^Ridge: root must have shape \(3, 3\), got \(2, 2\)$"):
         Ridge(3, 1.0).restore(Ridge(2, 1.0).state())
 
 
@@ -204,14 +204,51 @@ def test_contexts_in_any_unit(scale: float) -> None:
             assert fit.log_det == pytest.approx(log_det, abs=1e-8)
 
 
-def test_what_double_precision_cannot_hold_is_refused_and_changes_nothing() -> None:
+def _direct(rows: list[Array], rewards: list[float]) -> tuple[Array, Array]:
+    """Return theta and the widths of the rows by QR of the rows over the ridge, which squares nothing."""
+    stacked = np.vstack([*rows, np.eye(len(rows[0]))])
+    size = np.linalg.norm(stacked, axis=0)
+    q, r = np.linalg.qr(stacked / size)
+    theta = np.linalg.solve(r, q[: len(rows)].T @ np.array(rewards)) / size
+    return theta, np.linalg.norm(np.linalg.solve(r.T, (np.array(rows) / size).T), axis=0)
+
+
+@pytest.mark.parametrize("step", [np.array([1e6, 1e6]), np.array([1e9, 1e9]), np.array([1e5, 1e-5])])
+def test_learning_goes_on_after_large_and_parallel_features(step: Array) -> None:
+    fit, rows, rewards = Ridge(2, 1.0), [], []
+    rng = np.random.default_rng(0)
+    for t in range(1100):
+        psi = step if t < 1050 else rng.normal(size=2)
+        rows.append(psi)
+        rewards.append(float(rng.normal()))
+        fit.add(psi, rewards[-1])
+    theta, widths = _direct(rows, rewards)
+    later = np.array(rows[1050:])
+    np.testing.assert_allclose(np.sqrt(np.vecdot(later @ fit.inverse, later)), widths[1050:], rtol=1e-6)
+    np.testing.assert_allclose(later @ fit.theta, later @ theta, rtol=0, atol=1e-3 if step[0] > 1e8 else 1e-6)
+
+
+def test_slow_growth_in_nearly_one_direction() -> None:
+    """Each step grows V by less than a single refresh would ask for; together they would cost the digits."""
+    fit, rows, rewards = Ridge(3, 1.0), [], []
+    rng = np.random.default_rng(1)
+    for t in range(30):
+        psi = 50.0 ** min(t, 5) * np.array([1.0, 1.0, 1.0]) + rng.normal(size=3) if t < 6 else rng.normal(size=3)
+        rows.append(psi)
+        rewards.append(float(rng.normal()))
+        fit.add(psi, rewards[-1])
+    np.testing.assert_allclose(fit.theta, _direct(rows, rewards)[0], rtol=0, atol=1e-6)
+
+
+def test_numbers_that_overflow_are_refused_and_change_nothing() -> None:
     fit = Ridge(2, 1.0)
     fit.add(np.array([1.0, 2.0]), 1.0)
-    before = {name: np.array(value) for name, value in fit.state().items()}
+    before = fit.state()
     with pytest.raises(
-        ValueError, match=r"^LinearModel: features must be told apart .*; scale the contexts$"
+        ValueError, match=r"^LinearModel: features must be of a size that numbers can hold, got larger; "
     ) as caught:
-        fit.add(np.array([1e9, 1e9]), 1.0)
+        fit.add(np.array([1e200, 1e200]), 1.0)
     assert "\n" not in str(caught.value)
     for name, value in fit.state().items():
         np.testing.assert_array_equal(value, before[name])
+    fit.add(np.array([1.0, -1.0]), 1.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import overcast as oc
 from overcast.policies.base import highest
@@ -22,6 +23,13 @@ def test_scores_apart_by_rounding_tie_and_go_to_the_lowest_index() -> None:
         assert highest(scores) == 0
         assert highest(np.array([value - 1e-9 * abs(value), value])) == 1
     assert highest(np.zeros(3)) == 0
+
+
+@pytest.mark.parametrize("scores", [[1.0, np.inf], [1.0, np.nan, 2.0], [-np.inf, -np.inf]])
+def test_a_highest_score_that_is_not_finite_is_refused(scores: list[float]) -> None:
+    for shape in ((len(scores),), (1, len(scores))):
+        with pytest.raises(ValueError, match=r"^Policy: the highest score must be finite, got (inf|nan|-inf); "):
+            highest(np.reshape(scores, shape))
 
 
 def test_equal_actions_tie_under_any_context() -> None:

@@ -114,7 +114,7 @@ class Stepped(Trials):
             _check.array("Trial", "actions", trial.actions, first if len(first) == 2 else ("k", "a"))
             for trial in trials
         ]
-        self.actions = np.stack(sets)
+        self.actions = sets[0] if all(np.array_equal(s, sets[0]) for s in sets) else np.stack(sets)
         thetas = [getattr(trial, "theta", None) for trial in trials]
         self.theta = (
             None if any(theta is None for theta in thetas) else np.stack([np.asarray(theta) for theta in thetas])
@@ -133,7 +133,7 @@ class Stepped(Trials):
     def _checked(self, now: Round) -> Round:
         if not isinstance(now.belief, Belief):
             raise TypeError(f"Round: belief must be a Belief, got {_check.short(now.belief)}")
-        k = (self.actions.shape[1],)
+        k = (self.actions.shape[-2],)
         context = _check.vector("Round", "context", now.context, now.belief.dim)
         rewards = _check.array("Round", "rewards", now.rewards, k)
         expected = _check.array("Round", "expected", now.expected, k)

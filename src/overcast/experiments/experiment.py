@@ -93,7 +93,7 @@ class Part:
 
     @property
     def key(self) -> str:
-        return f"{self.curve.key}-beta{self.beta:g}-trials{self.first}+{self.trials}"
+        return f"{self.curve.key}-beta{self.beta!r}-trials{self.first}+{self.trials}"
 
     def block(self) -> Block:
         e = self.experiment

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 import sys
 import time
+import uuid
 import zipfile
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Executor, as_completed
@@ -61,7 +61,7 @@ class Store:
 
     def save(self, part: Part, result: Result) -> None:
         path = self._path(part)
-        partial = path.with_suffix(".partial")
+        partial = path.with_suffix(f".{uuid.uuid4().hex[:8]}.partial")
         with partial.open("wb") as file:
             np.savez(
                 file,
@@ -71,12 +71,6 @@ class Store:
                 seconds=np.float64(result.seconds),
             )
         os.replace(partial, path)
-
-    def forget_others(self) -> None:
-        """Remove the parts of other settings or older code."""
-        for folder in self._folder.parent.iterdir():
-            if folder != self._folder:
-                shutil.rmtree(folder)
 
     def _path(self, part: Part) -> Path:
         return self._folder / f"{part.key}.npz"

@@ -20,8 +20,7 @@ def reproduce(experiment: Experiment, folder: Path, executor: Executor | None, d
     Parts that an earlier run finished are taken from `folder/parts`; `done` is called for every part.
     """
     start = time.perf_counter()
-    store = Store(folder, experiment)
-    results = run_parts(experiment.parts(), store, executor, done)
+    results = run_parts(experiment.parts(), Store(folder, experiment), executor, done)
     outcome = Outcome.of(experiment, results, time.perf_counter() - start)
     figure = draw(outcome)
     figure.savefig(folder / "figure.png", dpi=160)
@@ -29,5 +28,4 @@ def reproduce(experiment: Experiment, folder: Path, executor: Executor | None, d
     outcome.write_curves(folder / "curves.parquet")
     write_report(outcome, figure, folder / "report.html")
     outcome.write_summary(folder / "summary.json")
-    store.forget_others()
     return outcome

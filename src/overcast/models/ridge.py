@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg.blas import dger
+from scipy.linalg.blas import ddot, dger
 
 from overcast._check import Array
 
-# Rank-one updates of V^-1 drift by a rounding error each; starting again from V this often keeps it below 1e-8.
+# Rank-one updates of V^-1 drift by a rounding error each, and lose digits as V grows between two factorisations.
+# Factorising anew after so many, or once det V has grown by so much, keeps the drift below 1e-8.
 REFRESH_EVERY = 512
+MAX_GROWTH = math.log(1e6)
 
-# An update divides by 1 + psi^T V^-1 psi and loses as many digits; beyond this V is factorised instead.
-MAX_WIDTH2 = 1e4
-
-# How far V V^-1 may be from the identity before the numbers are worthless.
-MAX_ERROR = 1e-4
+# psi^T V^-1 psi is off by up to |psi|^2 / lambda rounding errors; features larger than this are factorised at once.
+MAX_SIZE = 1e6
 
 
 class Ridge:
     """theta-hat = V^-1 sum_s psi_s y_s with V = lambda I + sum_s psi_s psi_s^T, for any leading axes.
+
+    V itself is never formed: `root` is a triangular R with R^T R = sum_s psi_s psi_s^T up to the last factorisation,
+    which holds twice the digits, and the observations since then wait in `rows`.
 
     Examples
     --------
@@ -33,95 +35,131 @@ class Ridge:
 
     def __init__(self, d: int, ridge: float, leading: tuple[int, ...] = ()) -> None:
         self.ridge = ridge
-        design = np.zeros((*leading, d, d))
-        design[..., np.arange(d), np.arange(d)] = ridge
-        self._refresh(design, np.zeros((*leading, d)))
+        self._rows = np.empty((*leading, 0, d))  # room for the observations since the last factorisation
+        self._take(_solve(np.zeros((*leading, d, d)), np.zeros((*leading, d)), ridge))
 
-    def _refresh(self, design: Array, target: Array) -> None:
-        """Take V and the targets, and compute inverse, estimate and log-determinant from them.
+    def _take(self, solution: Solution) -> None:
+        self.root, self.target, self.inverse, self.theta, self.log_det = solution
+        self._known_log_det = self.log_det
+        self._pending = 0
 
-        V is first brought to a unit diagonal, so that features of very different size do no harm.
-        """
-        size = np.sqrt(np.diagonal(design, axis1=-2, axis2=-1))
-        scale = size[..., :, None] * size[..., None, :]
-        scaled = design / scale
-        try:
-            inverse = np.linalg.inv(scaled)
-            error = float(np.abs(scaled @ inverse - np.eye(size.shape[-1])).max())
-        except np.linalg.LinAlgError:
-            error = math.inf
-        if not error < MAX_ERROR:
-            raise ValueError(
-                "LinearModel: features must be told apart by their digits, got larger ones; scale the contexts"
-            )
-        self.design = design  # V
-        self.target = target  # sum of psi_s y_s
-        self.inverse: Array = (inverse + inverse.swapaxes(-1, -2)) / (2 * scale)
-        self.theta: Array = _apply(self.inverse, target)
-        relative = np.log(size / math.sqrt(self.ridge)).sum(axis=-1)
-        self.log_det: Array = np.asarray(np.linalg.slogdet(scaled)[1] + 2 * relative)
-        self._updates = 0
+    @property
+    def rows(self) -> Array:
+        """The observations since the last factorisation, shape (..., n, d)."""
+        return np.asarray(self._rows[..., : self._pending, :])
+
+    @property
+    def design(self) -> Array:
+        """V, shape (..., d, d)."""
+        seen = np.concatenate([self.root, self.rows], axis=-2)
+        return np.asarray(seen.swapaxes(-1, -2) @ seen + self.ridge * np.eye(self.target.shape[-1]))
 
     def add(self, psi: Array, reward: float | Array) -> None:
         """Add the observation reward = psi^T theta + noise, psi (..., d), by the Sherman-Morrison formula.
 
-        Raises ValueError, and changes nothing, where double precision cannot hold the result.
+        Raises ValueError, and changes nothing, where the numbers overflow.
         """
+        gain = psi * (reward if psi.ndim == 1 else np.asarray(reward)[..., None])
+        if self._pending + 1 >= REFRESH_EVERY or not _at_most(_dot(psi, psi), MAX_SIZE * self.ridge):
+            self._factorise(psi, gain)
+            return
         u = _apply(self.inverse, psi)
         width2 = _dot(psi, u)
-        gain = psi * (reward if psi.ndim == 1 else np.asarray(reward)[..., None])
-        if self._updates + 1 >= REFRESH_EVERY or not _within(width2, MAX_WIDTH2):
-            self._refresh(self.design + psi[..., :, None] * psi[..., None, :], self.target + gain)
+        log_det = np.asarray(self.log_det + np.log1p(width2))
+        if not _at_most(log_det - self._known_log_det, MAX_GROWTH):
+            self._factorise(psi, gain)
             return
-        self._updates += 1
+        if self._pending == self._rows.shape[-2]:
+            more = np.empty((*psi.shape[:-1], max(8, self._pending), psi.shape[-1]))
+            self._rows = np.concatenate([self._rows, more], axis=-2)
+        self._rows[..., self._pending, :] = psi
+        self._pending += 1
         self.target += gain
-        _add_outer(self.design, psi, 1.0)
         _add_outer(self.inverse, u, -1.0 / (1.0 + width2))
         self.theta = _apply(self.inverse, self.target)
-        self.log_det = np.asarray(self.log_det + np.log1p(width2))
+        self.log_det = log_det
+
+    def _factorise(self, psi: Array, gain: Array) -> None:
+        rows = np.concatenate([self.root, self.rows, psi[..., None, :]], axis=-2)
+        self._take(_solve(rows, self.target + gain, self.ridge))
 
     def add_at(self, at: tuple[Any, ...], psi: Array, reward: float | Array) -> None:
-        """Add an observation to the fits that `at` picks from the leading axes, and to no other."""
-        part = object.__new__(Ridge)
-        part.ridge, part._updates = self.ridge, self._updates
-        names = ("design", "target", "inverse", "theta", "log_det")
-        for name in names:
-            setattr(part, name, np.array(getattr(self, name)[at]))
-        part.add(psi, reward)
-        for name in names:
-            getattr(self, name)[at] = getattr(part, name)
-        self._updates += 1
-        if self._updates >= REFRESH_EVERY:
-            self._refresh(self.design, self.target)
+        """Add an observation to the fits that `at` picks from the leading axes, and to no other.
+
+        These are factorised at once; do not mix with `add`.
+        """
+        gain = psi * np.asarray(reward)[..., None]
+        rows = np.concatenate([self.root[at], psi[..., None, :]], axis=-2)
+        solution = _solve(rows, self.target[at] + gain, self.ridge)
+        for name, value in solution._asdict().items():
+            getattr(self, name)[at] = value
 
     def distance(self, theta: Array) -> Array:
         """Return the norm of theta - theta-hat under V, shape (...)."""
         error = theta - self.theta
-        return np.asarray(np.sqrt(np.vecdot(error, _apply(self.design, error))))
+        seen = np.concatenate([_apply(self.root, error), _apply(self.rows, error)], axis=-1)
+        return np.asarray(np.sqrt(self.ridge * np.vecdot(error, error) + np.vecdot(seen, seen)))
 
     def merge(self, other: Ridge) -> None:
-        """Add the observations of another fit with the same ridge: V and the targets are sums."""
-        d = self.target.shape[-1]
-        self._refresh(self.design + (other.design - self.ridge * np.eye(d)), self.target + other.target)
+        """Add the observations of another fit with the same ridge."""
+        rows = np.concatenate([self.root, self.rows, other.root, other.rows], axis=-2)
+        self._take(_solve(rows, self.target + other.target, self.ridge))
 
     def state(self) -> dict[str, Array]:
-        return {
-            "design": self.design,
-            "target": self.target,
-            "inverse": self.inverse,
-            "theta": self.theta,
-            "log_det": np.asarray(self.log_det),
-            "updates": np.asarray(float(self._updates)),
-        }
+        names = ("root", "target", "inverse", "theta", "log_det")
+        arrays = {name: np.array(getattr(self, name)) for name in names}
+        return arrays | {"rows": np.array(self.rows), "known_log_det": np.array(self._known_log_det)}
 
     def restore(self, state: dict[str, Array]) -> None:
-        for name in ("design", "target", "inverse", "theta", "log_det"):
-            if state[name].shape != np.shape(getattr(self, name)):
-                raise ValueError(
-                    f"Ridge: {name} must have shape {np.shape(getattr(self, name))}, got {state[name].shape}"
-                )
-            setattr(self, name, np.array(state[name]))
-        self._updates = int(state["updates"])
+        n = state["rows"].shape[-2] if state["rows"].ndim > 1 else 0
+        for name, fresh in self.state().items():
+            want = (*fresh.shape[:-2], n, fresh.shape[-1]) if name == "rows" else fresh.shape
+            if state[name].shape != want:
+                raise ValueError(f"Ridge: {name} must have shape {want}, got {state[name].shape}")
+        self._take(Solution(*(np.array(state[name]) for name in Solution._fields)))
+        self._known_log_det = np.array(state["known_log_det"])
+        self._rows = np.array(state["rows"])
+        self._pending = self._rows.shape[-2]
+
+
+class Solution(NamedTuple):
+    """A factorised fit."""
+
+    root: Array
+    target: Array
+    inverse: Array
+    theta: Array
+    log_det: Array
+
+
+def _solve(rows: Array, target: Array, ridge: float) -> Solution:
+    """Return the fit to observations `rows` (..., n, d) whose products with the rewards sum to `target` (..., d).
+
+    By QR of the rows, with columns brought to one length, so that features of very different size do no harm.
+    """
+    d = target.shape[-1]
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            root = _triangle(rows) if rows.shape[-2] > d else rows
+            ridged = np.concatenate([root, np.broadcast_to(math.sqrt(ridge) * np.eye(d), root.shape)], axis=-2)
+            size = np.linalg.norm(ridged, axis=-2)  # (..., d)
+            factor = _triangle(ridged / size[..., None, :])
+            half = np.linalg.inv(factor) / size[..., :, None]  # V^-1 = half half^T
+            theta = _apply(half, _apply(half.swapaxes(-1, -2), target))
+        sound = bool(np.isfinite(theta).all())
+    except np.linalg.LinAlgError:
+        sound = False
+    if not sound:
+        raise ValueError(
+            "LinearModel: features must be of a size that numbers can hold, got larger; scale the contexts"
+        )
+    diagonal = np.abs(np.diagonal(factor, axis1=-2, axis2=-1)) * size
+    log_det = 2.0 * np.log(diagonal / math.sqrt(ridge)).sum(axis=-1)
+    return Solution(root, target, half @ half.swapaxes(-1, -2), theta, np.asarray(log_det))
+
+
+def _triangle(rows: Array) -> Array:
+    return np.asarray(np.linalg.qr(rows, mode="r"))
 
 
 # One fit is served by the plain calls on vectors and matrices, which cost a third of the general ones.
@@ -134,12 +172,14 @@ def _apply(matrix: Array, vector: Array) -> Array:
 
 def _dot(left: Array, right: Array) -> float | Array:
     """Return the inner product along the last axis, a plain number for two vectors."""
-    return float(left @ right) if left.ndim == 1 else np.vecdot(left, right)
+    return float(ddot(left, right)) if left.ndim == 1 else np.vecdot(left, right)
 
 
-def _within(value: float | Array, limit: float) -> bool:
+def _at_most(value: float | Array, limit: float) -> bool:
     """Return whether 0 <= value <= limit everywhere; False for NaN."""
-    return 0.0 <= value <= limit if isinstance(value, float) else bool(((value >= 0.0) & (value <= limit)).all())
+    if isinstance(value, np.ndarray) and value.ndim:
+        return bool(((value >= 0.0) & (value <= limit)).all())
+    return bool(0.0 <= value <= limit)
 
 
 def _add_outer(matrix: Array, vector: Array, scale: float | Array) -> None:

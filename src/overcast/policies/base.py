@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 
 import numpy as np
 from numpy.typing import NDArray
 
+from overcast import _check
 from overcast._check import Array
 from overcast.models.base import Estimate, Generators, Progress
 
@@ -22,7 +24,7 @@ class Policy(ABC):
 
     @abstractmethod
     def scores(self, estimate: Estimate, progress: Progress, rng: Generators) -> Array:
-        """Return the score of every action, in the shape of the estimate's mean.
+        """Return the score of every action, in the shape of the estimate's mean; -inf for one never to be taken.
 
         Parameters
         ----------
@@ -35,7 +37,18 @@ class Policy(ABC):
 def highest(scores: Array) -> NDArray[np.intp]:
     """Return the index of the highest score along the last axis, the lowest of those that tie up to rounding."""
     if scores.ndim == 1:
-        best = float(scores[scores.argmax()])
-        return np.asarray((scores >= best - TIE * abs(best)).argmax())
-    top = scores.max(axis=-1, keepdims=True)
-    return np.asarray((scores >= top - TIE * np.abs(top)).argmax(axis=-1))
+        best = float(scores[scores.argmax()])  # NaN where there is one
+        if math.isfinite(best):
+            return np.asarray((scores >= best - TIE * abs(best)).argmax())
+    else:
+        top = scores.max(axis=-1, keepdims=True)
+        if np.isfinite(top).all():
+            return np.asarray((scores >= top - TIE * np.abs(top)).argmax(axis=-1))
+        best = float(top[~np.isfinite(top)][0])
+    raise ValueError(f"Policy: the highest score must be finite, got {best}; scale the contexts")
+
+
+def check_shape(scores: Array, shape: tuple[int, ...]) -> None:
+    """Refuse scores that are no array of this shape."""
+    if getattr(scores, "shape", None) != shape:
+        raise ValueError(f"Policy: scores must be an array of shape {shape}, got {_check.short(scores)}")

@@ -18,7 +18,7 @@ from overcast.confidence import Confidence
 from overcast.environments.base import Environment, Rounds, Stepped, Trials, VectorEnvironment
 from overcast.models.base import Learner, Model, Progress
 from overcast.policies import UCB, Policy
-from overcast.policies.base import highest
+from overcast.policies.base import check_shape, highest
 from overcast.simulation.runs import Runs, join
 
 # Trials that share one lock-step. Fixed, so that results do not depend on the number of workers.
@@ -164,10 +164,7 @@ class _LockStep:
         progress = Progress(t + 1, learner.log_det, block.model.ridge, world.actions.shape[-2])
         estimate = learner.estimate(view)
         scores = block.policy.scores(estimate, progress, self._rngs)
-        if np.shape(scores) != estimate.mean.shape:
-            raise ValueError(
-                f"simulate: policy must give scores of shape {estimate.mean.shape}, got {np.shape(scores)}"
-            )
+        check_shape(scores, estimate.mean.shape)
         choice = highest(scores)
         if self._audit is not None:
             self._audit.step(learner, progress, now, choice)
