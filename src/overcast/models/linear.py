@@ -17,8 +17,9 @@ from overcast.models.base import Estimate, Generators, Index, Learner, Model
 from overcast.models.ridge import Ridge
 
 # Up to this many action terms the quadratic forms z^T G z of all actions are one product with the p (p + 1) / 2
-# distinct z_i z_j, stored once; beyond it that table outgrows its use.
+# distinct z_i z_j, stored once, in a table of at most so many numbers; beyond it the table outgrows its use.
 MAX_TABULATED_TERMS = 24
+MAX_TABLE = 4_000_000
 
 # Up to this many multiplications k d^2, a single bandit is better served by the few calls on dense features.
 MAX_DENSE_WORK = 50_000
@@ -113,8 +114,7 @@ class _SeparableLearner(LinearLearner):
         self._spread = np.zeros((d, p))  # E: feature i takes action term j[i]
         self._spread[np.arange(d), j] = 1.0
         self._dense = not leading and len(actions) * d * d <= MAX_DENSE_WORK
-        basis = self._z_of_feature if self._dense else z
-        self._forms = _Tabulated(basis) if basis.shape[-1] <= MAX_TABULATED_TERMS else _Direct(basis)
+        self._forms = _forms(self._z_of_feature if self._dense else z)
         self._rows = np.arange(leading[0]) if leading else None
         self.fit = Ridge(d, model.ridge, leading)
 
@@ -127,9 +127,8 @@ class _SeparableLearner(LinearLearner):
     def estimate(self, view: Array) -> Estimate:
         h = self.fit.theta * view
         if self._dense:
-            return Estimate(
-                self._z_of_feature @ h, _root(self._forms(self.fit.inverse * np.multiply.outer(view, view)))
-            )
+            squares = self._forms(self.fit.inverse * np.multiply.outer(view, view))
+            return Estimate(self._z_of_feature @ h, _root(squares))
         d, p = self._spread.shape
         G = self.fit.inverse * (view[..., :, None] * view[..., None, :])
         half = (G.reshape(-1, d) @ self._spread).reshape(*G.shape[:-1], p)  # one product for all trials
@@ -236,6 +235,13 @@ def _root(squares: Array) -> Array:
     """Return the square root in place; rounding may have left a square just below zero."""
     np.maximum(squares, 0.0, out=squares)
     return np.asarray(np.sqrt(squares, out=squares))
+
+
+def _forms(z: Array) -> _Tabulated | _Direct:
+    """Return what gives z^T G z of all actions z (..., k, p)."""
+    p = z.shape[-1]
+    table = z.size * (p + 1) // 2
+    return _Tabulated(z) if p <= MAX_TABULATED_TERMS and table <= MAX_TABLE else _Direct(z)
 
 
 class _Tabulated:
