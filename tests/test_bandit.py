@@ -17,6 +17,7 @@ from overcast.features import Bilinear, Disjoint, FeatureMap, Function, Linear, 
 from overcast.models import Estimate
 from overcast.models.base import Generators, Progress
 from overcast.policies import Policy
+from support import refused
 
 K, C = 5, 3
 ACTIONS = np.random.default_rng(0).normal(size=(K, C))
@@ -53,18 +54,6 @@ class Reference:
     def learn(self, psi: Array, reward: float) -> None:
         self.psi.append(psi)
         self.rewards.append(reward)
-
-
-@contextmanager
-def refused(kind: type[Exception] | tuple[type[Exception], ...], owner: str, *words: str) -> Iterator[None]:
-    """Expect an error of one line that names its owner and holds the words."""
-    with pytest.raises(kind) as caught:
-        yield
-    message = str(caught.value)
-    assert message.startswith(f"{owner}: ")
-    assert "\n" not in message
-    for word in words:
-        assert word in message
 
 
 def _bandit(features: FeatureMap | None = None, actions: Any = ACTIONS, **options: Any) -> oc.Bandit:

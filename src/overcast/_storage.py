@@ -84,10 +84,15 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str
     folder = os.path.dirname(os.fspath(path)) or "."
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"Bandit: path must be in a folder that exists, got {os.fspath(path)}")
+    write_arrays(path, {"header": np.frombuffer(text.encode(), dtype=np.uint8), **arrays})
+
+
+def write_arrays(path: str | os.PathLike[str], arrays: dict[str, np.ndarray[Any, Any]]) -> None:
+    """Write arrays to one file, whole or not at all."""
     partial = f"{os.fspath(path)}.{uuid.uuid4().hex[:8]}.partial"
     try:
         with open(partial, "xb") as file:
-            np.savez(file, allow_pickle=False, header=np.frombuffer(text.encode(), dtype=np.uint8), **arrays)
+            np.savez(file, allow_pickle=False, **arrays)
             file.flush()
             os.fsync(file.fileno())
         os.replace(partial, path)

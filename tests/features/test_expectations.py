@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -23,6 +22,7 @@ from overcast.beliefs import (
 )
 from overcast.beliefs.stacked import BeliefStack, Catalogue, GaussianStack, PointStack
 from overcast.features import Bilinear, Disjoint, FeatureMap, Function, Linear, Polynomial, Quadratic, Separable
+from support import refused
 
 Rule = tuple[Array, Array]  # points (n, c) and weights (n,)
 
@@ -114,17 +114,6 @@ CLOSED = [
 each_map = pytest.mark.parametrize(("features", "actions"), MAPS.values(), ids=MAPS.keys())
 
 
-@contextmanager
-def refused(owner: str, *words: str) -> Iterator[None]:
-    with pytest.raises(NoClosedForm) as caught:
-        yield
-    message = str(caught.value)
-    assert message.startswith(f"{owner}: ")
-    assert "\n" not in message
-    for word in words:
-        assert word in message
-
-
 @pytest.mark.parametrize(("features", "actions", "belief", "rule"), CLOSED)
 def test_expected_features_are_the_average_over_an_exact_rule(
     features: FeatureMap, actions: Array, belief: Belief, rule: Rule
@@ -153,16 +142,16 @@ def test_expected_features_are_the_average_over_draws(
 @each_map
 def test_without_exact_moments_there_is_no_closed_form(features: FeatureMap, actions: Array) -> None:
     sampler = Sampler(lambda n, rng: rng.normal(size=(n, 2)), dim=2)
-    with refused(type(features).__name__, "Sampler", "samples="):
+    with refused(NoClosedForm, type(features).__name__, "Sampler", "samples="):
         features.expected(actions, sampler)
-    with refused(type(features).__name__, "Mixture", "samples="):
+    with refused(NoClosedForm, type(features).__name__, "Mixture", "samples="):
         features.expected(actions, Mixture([sampler, PointMass([0.0, 1.0])]))
 
 
 @pytest.mark.parametrize("under", ["gaussian scalar", "gaussian matrix", "mixture", "independent", "quantiles"])
 def test_functions_need_a_finite_support(under: str) -> None:
     belief, _ = BELIEFS[under]
-    with refused("Function", type(belief).__name__, "samples="):
+    with refused(NoClosedForm, "Function", type(belief).__name__, "samples="):
         Function(_cubic, 3).expected(ACTIONS, belief)
 
 
@@ -219,5 +208,5 @@ def test_stacks_give_the_terms_of_every_trial(features: Separable, stack: Belief
 
 def test_a_stack_with_a_sampler_has_no_closed_form() -> None:
     beliefs: list[Belief] = [PointMass([0.0, 1.0]), Sampler(lambda n, rng: rng.normal(size=(n, 2)), dim=2)]
-    with refused("Quadratic", "CatalogueStack", "samples="):
+    with refused(NoClosedForm, "Quadratic", "CatalogueStack", "samples="):
         Quadratic().expected_terms(Catalogue(beliefs).pick(np.array([0, 0])))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from overcast.features import (
     Separable,
 )
 from overcast.features.polynomial import exponents
+from support import refused
 
 RNG = np.random.default_rng(0)
 ACTIONS = RNG.normal(size=(4, 3))
@@ -77,18 +77,6 @@ SEPARABLE: dict[str, Separable] = {
     "polynomial 3": Polynomial(3),
 }
 each_separable = pytest.mark.parametrize("features", SEPARABLE.values(), ids=SEPARABLE.keys())
-
-
-@contextmanager
-def refused(kind: type[Exception], owner: str, *words: str) -> Iterator[None]:
-    """Expect an error of one line that names its owner and holds the words."""
-    with pytest.raises(kind) as caught:
-        yield
-    message = str(caught.value)
-    assert message.startswith(f"{owner}: ")
-    assert "\n" not in message
-    for word in words:
-        assert word in message
 
 
 @pytest.mark.parametrize(("features", "actions", "naive"), CASES.values(), ids=CASES.keys())

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import sys
 import time
-import uuid
 import zipfile
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Executor, as_completed
@@ -18,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import overcast
+from overcast import _storage
 from overcast._check import Array
 from overcast.experiments.experiment import Experiment, Part
 from overcast.simulation.runner import Block
@@ -60,17 +59,9 @@ class Store:
             return None
 
     def save(self, part: Part, result: Result) -> None:
-        path = self._path(part)
-        partial = path.with_suffix(f".{uuid.uuid4().hex[:8]}.partial")
-        with partial.open("wb") as file:
-            np.savez(
-                file,
-                allow_pickle=False,
-                regret=result.regret,
-                expected_regret=result.expected_regret,
-                seconds=np.float64(result.seconds),
-            )
-        os.replace(partial, path)
+        seconds = np.asarray(result.seconds)
+        arrays = {"regret": result.regret, "expected_regret": result.expected_regret, "seconds": seconds}
+        _storage.write_arrays(self._path(part), arrays)
 
     def _path(self, part: Part) -> Path:
         return self._folder / f"{part.key}.npz"
