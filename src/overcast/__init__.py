@@ -1,6 +1,6 @@
 """Decide under a forecast: bandits whose context is known only as a distribution."""
 
-from overcast import confidence, environments, features
+from overcast import confidence, environments, features, kernels
 from overcast.bandit import Bandit
 from overcast.beliefs import (
     Belief,
@@ -17,7 +17,7 @@ from overcast.beliefs import (
     belief_from_json,
 )
 from overcast.decision import Decision, Option
-from overcast.models import Estimate, LinearModel
+from overcast.models import Estimate, KernelModel, LinearModel
 from overcast.policies import UCB
 from overcast.simulation import Runs, simulate
 
@@ -33,6 +33,7 @@ __all__ = [
     "Frozen",
     "Gaussian",
     "Independent",
+    "KernelModel",
     "LinearModel",
     "Mixture",
     "NoClosedForm",
@@ -46,5 +47,6 @@ __all__ = [
     "confidence",
     "environments",
     "features",
+    "kernels",
     "simulate",
 ]

@@ -13,12 +13,12 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from overcast import _check, confidence, features, models, policies
+from overcast import _check, confidence, features, kernels, models, policies
 
 FORMAT = "overcast-bandit"
 VERSION = 1
 
-_MODULES = {"confidence": confidence, "features": features, "models": models, "policies": policies}
+_MODULES = {"confidence": confidence, "features": features, "kernels": kernels, "models": models, "policies": policies}
 
 
 def config(value: Any) -> Any:
@@ -51,6 +51,8 @@ def _encode(value: Any) -> Any:
         return {"type": kind} | {field.name: _encode(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, tuple):
+        return [_encode(item) for item in value]
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     raise TypeError
@@ -61,6 +63,8 @@ def _known(module: str, value: object) -> bool:
 
 
 def _decode(data: Any) -> Any:
+    if isinstance(data, list):
+        return tuple(_decode(item) for item in data)
     if not isinstance(data, dict):
         return data
     module, _, name = data["type"].partition(".")

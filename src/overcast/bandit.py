@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from overcast import _check, _storage
-from overcast._check import Array
 from overcast.actions import Actions
 from overcast.beliefs import Belief, PointMass, as_belief
 from overcast.decision import Decision
-from overcast.models.base import Estimate, Learner, Model, Progress
+from overcast.models.base import Estimate, LastingLearner, Model, Progress
 from overcast.policies.base import Policy, check_shape, highest
 
 Samples = int | Literal["t"] | None
@@ -68,9 +67,9 @@ class Bandit:
         self._rng = np.random.default_rng(_check.integer("Bandit", "seed", seed, at_least=0))
         self._tokens = [_token()]  # this instance's mark on its decisions, after those it was loaded from
         self._round = 0  # decisions made
-        self._open: dict[str, tuple[int, Array]] = {}  # decisions whose reward has not come: index and evidence
+        self._open: dict[str, tuple[int, Any]] = {}  # decisions whose reward has not come: index and evidence
         self._dim: int | None = None  # context dimension, fixed by the first decision
-        self._learner: Learner | None = None
+        self._learner: LastingLearner | None = None
 
     def estimate(self, belief: Any) -> Estimate:
         """Return mean and width of all k actions under a belief; with `samples`, from the next decision's draws."""
@@ -195,7 +194,8 @@ class Bandit:
         arrays: dict[str, np.ndarray[Any, Any]] = {"actions": self.actions.vectors}
         if self._learner is not None:
             arrays["open.index"] = np.array([index for index, _ in self._open.values()], dtype=np.int64)
-            arrays["open.evidence"] = np.array([evidence for _, evidence in self._open.values()])
+            waiting = self._learner.pack([evidence for _, evidence in self._open.values()])
+            arrays |= {f"open.{name}": value for name, value in waiting.items()}
             arrays |= {f"learner.{name}": value for name, value in self._learner.state().items()}
         _storage.write(path, header, arrays)
 
@@ -224,10 +224,9 @@ class Bandit:
             bandit._rng.bit_generator.state = header["rng"]
             if bandit._dim is not None:
                 bandit._learner = bandit._start(bandit._dim)
-                prefix = "learner."
-                state = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
-                bandit._learner.restore(state)
-                waiting = zip(header["open"], arrays["open.index"], arrays["open.evidence"], strict=True)
+                bandit._learner.restore(_within("learner.", arrays))
+                evidence = bandit._learner.unpack(_within("open.", arrays))
+                waiting = zip(header["open"], arrays["open.index"], evidence, strict=True)
                 bandit._open = {ticket: (range(len(vectors))[index], evidence) for ticket, index, evidence in waiting}
         return bandit
 
@@ -242,7 +241,7 @@ class Bandit:
         seen = f"{self._round} decisions, {len(self._open)} open"
         return f"Bandit({len(self.actions)} actions, {self.model}, {self.policy}, samples={self.samples}; {seen})"
 
-    def _encode(self, belief: Belief, t: int) -> tuple[Learner, Array]:
+    def _encode(self, belief: Belief, t: int) -> tuple[LastingLearner, Any]:
         """Return the learner (a fresh one before the first decision) and its view of the belief."""
         self._fitting(belief)
         learner = self._learner or self._start(belief.dim)
@@ -250,7 +249,7 @@ class Bandit:
             return learner, learner.encode(belief)
         return learner, learner.encode_sampled(belief, t if self.samples == "t" else self.samples, self._rng)
 
-    def _revealed(self, learner: Learner, context: ArrayLike | Belief) -> Array:
+    def _revealed(self, learner: LastingLearner, context: ArrayLike | Belief) -> Any:
         """Return the learner's view of a context that was revealed."""
         if isinstance(context, Belief):
             return learner.encode(self._fitting(context))
@@ -261,8 +260,13 @@ class Bandit:
             raise ValueError(f"Bandit: belief must have dimension {self._dim}, got {belief.dim}")
         return belief
 
-    def _start(self, dim: int) -> Learner:
+    def _start(self, dim: int) -> LastingLearner:
         return self.model.start(self.actions.vectors, dim)
+
+
+def _within(prefix: str, arrays: dict[str, np.ndarray[Any, Any]]) -> dict[str, np.ndarray[Any, Any]]:
+    """Return the arrays under a prefix, without it."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 def _token() -> str:

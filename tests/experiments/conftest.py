@@ -11,13 +11,13 @@ from overcast.experiments.experiment import Experiment
 from overcast.experiments.outcome import Outcome
 from overcast.experiments.reproduce import reproduce
 from overcast.experiments.synthetic import synthetic
-from overcast.simulation.runner import BLOCK
+from overcast.models import LinearModel
 
 
 @pytest.fixture(scope="session")
 def small() -> Experiment:
     """Two blocks of trials, few steps, two betas."""
-    return replace(synthetic(), trials=BLOCK + 5, steps=12).tuned_over((1.0, 4.0))
+    return replace(synthetic(), trials=LinearModel.block + 5, steps=12).tuned_over((1.0, 4.0))
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ import pytest
 
 from overcast._check import Array
 from overcast.beliefs import Ensemble, Gaussian, PointMass
+from overcast.beliefs._moments import exponents
 from overcast.beliefs.stacked import Catalogue
 from overcast.features import (
     Bilinear,
@@ -23,7 +24,6 @@ from overcast.features import (
     Quadratic,
     Separable,
 )
-from overcast.features.polynomial import exponents
 from support import refused
 
 RNG = np.random.default_rng(0)

@@ -144,13 +144,13 @@ def test_disjoint_is_one_textbook_regression_for_each_action() -> None:
 def test_lock_step_is_every_trial_on_its_own(features: FeatureMap, actions: Array, own_actions: bool) -> None:
     if own_actions and isinstance(features, Disjoint):
         with pytest.raises(ValueError, match=r"^Disjoint: actions must be one set for all trials, got one for each$"):
-            LinearModel(features, RIDGE).start(np.stack([actions, actions]), C, trials=2)
+            LinearModel(features, RIDGE).start_all(np.stack([actions, actions]), C, 2)
         return
     rng = np.random.default_rng(9)
     trials = 3
     each_trial = [actions + 0.1 * i for i in range(trials)] if own_actions else [actions] * trials
     model = LinearModel(features, RIDGE)
-    together = model.start(np.stack(each_trial) if own_actions else actions, C, trials)
+    together = model.start_all(np.stack(each_trial) if own_actions else actions, C, trials)
     alone = [model.start(a, C) for a in each_trial]
     rewards = rng.normal(size=(12, trials))
     for t in range(12):
@@ -198,7 +198,7 @@ def test_a_gaussian_stack_encodes_like_its_beliefs() -> None:
     for name, (features, actions) in CASES.items():
         if name == "function":
             continue
-        learner, alone = LinearModel(features).start(actions, C, 3), LinearModel(features).start(actions, C)
+        learner, alone = LinearModel(features).start_all(actions, C, 3), LinearModel(features).start(actions, C)
         beliefs = [Gaussian(m, v) for m, v in zip(mean, variance, strict=True)]
         expected = [alone.encode(belief) for belief in beliefs]
         np.testing.assert_allclose(learner.encode(GaussianStack(mean, variance)), expected, rtol=1e-12, atol=1e-14)

@@ -185,7 +185,7 @@ def test_bound_needs_the_noise_and_the_range_that_are_there() -> None:
 def test_bound_needs_a_reward_that_is_linear_in_the_features() -> None:
     runs = oc.simulate(Adversarial(), oc.LinearModel(oc.features.Linear()), oc.UCB(Expected()), steps=4, trials=2)
     assert runs.covered is None
-    with pytest.raises(ValueError, match=r"^Runs: bound needs rewards linear in the model's features"):
+    with pytest.raises(ValueError, match=r"^Runs: bound needs rewards in the span of the model's features or kernel"):
         _ = runs.bound
 
 

@@ -16,7 +16,7 @@ from overcast.bandit import Samples
 from overcast.environments import Adversarial, CoinFlip, Environment, Round, Synthetic, Trial, VectorEnvironment
 from overcast.models import Estimate, Progress
 from overcast.policies import Policy
-from overcast.simulation.runner import BLOCK, Setting
+from overcast.simulation.runner import Setting
 
 SETTINGS: tuple[Setting, ...] = ("exact", "observed", "hidden")
 WORLDS: list[VectorEnvironment] = [Synthetic(k=9, dim=2), CoinFlip(), Adversarial(k=5, dim=2)]
@@ -296,7 +296,7 @@ def processes(n: int) -> Executor:
     ids=["one process", "two processes", "two threads"],
 )
 def test_numbers_do_not_depend_on_the_workers(executor: Callable[[], Executor]) -> None:
-    env, trials = Adversarial(k=4, dim=2), 2 * BLOCK + 7
+    env, trials = Adversarial(k=4, dim=2), 2 * oc.LinearModel.block + 7
 
     def run(workers: Executor | None) -> list[oc.Runs]:
         model = oc.LinearModel(env.features)
@@ -325,14 +325,14 @@ def test_same_seed_same_numbers_other_seed_others(env: VectorEnvironment, sample
 def test_first_trials_and_steps_do_not_depend_on_how_many_follow(env: VectorEnvironment) -> None:
     model, policy = oc.LinearModel(env.features), oc.UCB(1.0)
     few = oc.simulate(env, model, policy, samples=2, steps=20, trials=3)
-    many = oc.simulate(env, model, policy, samples=2, steps=35, trials=BLOCK + 2)
+    many = oc.simulate(env, model, policy, samples=2, steps=35, trials=oc.LinearModel.block + 2)
     np.testing.assert_array_equal(few.choices, many.choices[:3, :20])
     np.testing.assert_allclose(few.regret, many.regret[:3, :20], rtol=0, atol=1e-9)
 
 
 def test_trials_of_later_blocks_have_seeds_of_their_own() -> None:
     """Synthetic rewards are continuous, so that no two trials agree by chance; the last is rebuilt by hand."""
-    env, n, seed = Synthetic(k=6, dim=2), 2 * BLOCK + 3, 5
+    env, n, seed = Synthetic(k=6, dim=2), 2 * oc.LinearModel.block + 3, 5
     runs = oc.simulate(env, oc.LinearModel(env.features), Dice(), steps=8, trials=n, seed=seed)
     assert len({row.tobytes() for row in runs.regret}) == n
     trial, own, tally = env.start(generator(seed, n - 1, 0)), generator(seed, n - 1, 1), Tally()

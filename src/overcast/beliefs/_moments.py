@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import combinations_with_replacement
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,19 @@ def average(values: Array) -> Array:
 @lru_cache(maxsize=8)
 def _uniform(n: int) -> Array:
     return np.full(n, 1.0 / n)
+
+
+@lru_cache(maxsize=64)
+def exponents(dim: int, degree: int) -> NDArray[np.int64]:
+    """Return the exponents of all monomials in `dim` variables up to `degree`, lowest degree first, shape (m, dim)."""
+    rows = [
+        np.bincount(np.array(picks, dtype=np.int64), minlength=dim)
+        for total in range(degree + 1)
+        for picks in combinations_with_replacement(range(dim), total)
+    ]
+    out = np.array(rows, dtype=np.int64)
+    out.setflags(write=False)
+    return out
 
 
 def of_points(points: Array, weights: Array, powers: Powers) -> Array:

@@ -9,6 +9,7 @@ import numpy as np
 
 from overcast._check import Array
 from overcast.beliefs import _moments
+from overcast.beliefs.cloud import Cloud, Complex
 
 
 class Belief(ABC):
@@ -61,6 +62,29 @@ class Belief(ABC):
     def support(self) -> tuple[Array, Array] | None:
         """Return points (n, c) and weights (n,) when the support is finite, else None."""
         return None
+
+    def cloud(self) -> Cloud | None:
+        """Return the belief as weighted points and normal distributions, None where it is nothing of the kind.
+
+        The default serves finite supports.
+        """
+        finite = self.support()
+        return None if finite is None else Cloud(finite[1], finite[0])
+
+    def characteristic(self, frequencies: Array) -> Complex:
+        """Return the characteristic function E[exp(i w^T c)] for each row w of `frequencies` (m, c), shape (m,).
+
+        Raises
+        ------
+        NoClosedForm
+            Where it is known only from samples.
+        """
+        cloud = self.cloud()
+        if cloud is None:
+            raise NoClosedForm(
+                f"{type(self).__name__}: the characteristic function has no closed form; pass samples= to average draws"
+            )
+        return cloud.characteristic(frequencies)
 
     def moments(self, powers: np.ndarray[Any, np.dtype[np.int64]]) -> Array:
         """Return E[prod_i c_i^powers[j, i]] for each row j of `powers` (m, c), shape (m,).

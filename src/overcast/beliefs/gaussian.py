@@ -15,9 +15,12 @@ from overcast.beliefs import _moments
 from overcast.beliefs._moments import Powers
 from overcast.beliefs._parts import fields
 from overcast.beliefs.base import Belief
+from overcast.beliefs.cloud import Cloud
 
 # A covariance estimated from data may be asymmetric or indefinite by round-off; relative to the variances.
 TOLERANCE = 1e-8
+
+_ONE = _check.read_only(np.ones(1))
 
 
 class Gaussian(Belief):
@@ -84,6 +87,9 @@ class Gaussian(Belief):
         mean = self.sample_mean(n, rng)
         scatter = self._spread * rng.standard_gamma((n - 1) / 2, self.dim) * (2 / n)
         return mean, scatter + mean * mean
+
+    def cloud(self) -> Cloud:
+        return Cloud(_ONE, self._mean[None], self._spread[None])
 
     def moments(self, powers: Powers) -> Array:
         """Raw moments by Stein's lemma: E[c_i g(c)] = m_i E[g] + sum_j cov_ij E[dg/dc_j]."""

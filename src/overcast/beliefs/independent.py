@@ -13,6 +13,7 @@ from overcast._check import Array
 from overcast.beliefs._moments import Powers
 from overcast.beliefs._parts import fields, parts
 from overcast.beliefs.base import Belief
+from overcast.beliefs.cloud import Cloud, Complex, beside
 from overcast.beliefs.mixture import nested
 
 # The support of a product grows as the product of the parts' supports.
@@ -63,6 +64,18 @@ class Independent(Belief):
         at = np.indices(sizes).reshape(len(sizes), -1)
         points = np.concatenate([points[i] for i, (points, _) in zip(at, found, strict=True)], axis=1)
         return points, np.asarray(np.prod([weights[i] for i, (_, weights) in zip(at, found, strict=True)], axis=0))
+
+    def cloud(self) -> Cloud | None:
+        """Return the product of the parts' clouds, None where it would have more than 100,000 components."""
+        clouds = [belief.cloud() for belief in self._beliefs]
+        found = [cloud for cloud in clouds if cloud is not None]
+        small = math.prod(len(cloud.weights) for cloud in found) <= SUPPORT_LIMIT
+        return beside(found) if len(found) == len(clouds) and small else None
+
+    def characteristic(self, frequencies: Array) -> Complex:
+        columns = np.split(frequencies, self._cuts, axis=1)
+        each = [belief.characteristic(part) for belief, part in zip(self._beliefs, columns, strict=True)]
+        return np.asarray(np.prod(each, axis=0))
 
     def moments(self, powers: Powers) -> Array:
         columns = np.split(powers, self._cuts, axis=1)

@@ -13,6 +13,7 @@ from overcast._check import Array
 from overcast.beliefs._moments import Powers
 from overcast.beliefs._parts import fields, parts
 from overcast.beliefs.base import Belief
+from overcast.beliefs.cloud import Cloud, Complex, mixed
 
 
 class Mixture(Belief):
@@ -72,6 +73,14 @@ class Mixture(Belief):
             return None
         points = np.concatenate([points for points, _ in found])
         return points, np.concatenate([w * inner for w, (_, inner) in zip(self._weights, found, strict=True)])
+
+    def cloud(self) -> Cloud | None:
+        clouds = [belief.cloud() for belief in self._beliefs]
+        found = [cloud for cloud in clouds if cloud is not None]
+        return mixed(found, self._weights) if len(found) == len(clouds) else None
+
+    def characteristic(self, frequencies: Array) -> Complex:
+        return np.asarray(self._weights @ np.stack([belief.characteristic(frequencies) for belief in self._beliefs]))
 
     def moments(self, powers: Powers) -> Array:
         return np.asarray(self._weights @ np.stack([belief.moments(powers) for belief in self._beliefs]))

@@ -13,6 +13,7 @@ from overcast.beliefs import _moments
 from overcast.beliefs._moments import Powers
 from overcast.beliefs._parts import fields
 from overcast.beliefs.base import Belief
+from overcast.beliefs.cloud import Complex
 
 
 class Quantiles(Belief):
@@ -58,6 +59,16 @@ class Quantiles(Belief):
 
     def moments(self, powers: Powers) -> Array:
         return _moments.of_independent(self._table(self._values, int(powers.max(initial=0))), powers)
+
+    def characteristic(self, frequencies: Array) -> Complex:
+        """Between two published values the coordinate is uniform: E[exp(iwc)] there is exp(iw mid) sinc(w half)."""
+        du = np.diff(self._levels)
+        below, above = self._levels[0], 1.0 - self._levels[-1]
+        a, b = self._values[:-1], self._values[1:]  # (levels - 1, c)
+        w = frequencies[:, None, :]  # (m, 1, c)
+        inside = np.exp(0.5j * w * (a + b)) * np.sinc(w * (b - a) / (2 * np.pi))
+        ends = below * np.exp(1j * frequencies * self._values[0]) + above * np.exp(1j * frequencies * self._values[-1])
+        return np.asarray((np.einsum("l,mlc->mc", du, inside) + ends).prod(axis=1))
 
     def to_json(self) -> dict[str, Any]:
         return {"type": "Quantiles", "levels": self._levels.tolist(), "values": self._values.tolist()}

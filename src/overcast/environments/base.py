@@ -18,6 +18,7 @@ from overcast._check import Array
 from overcast.beliefs.base import Belief
 from overcast.beliefs.stacked import BeliefStack, Catalogue
 from overcast.features import FeatureMap
+from overcast.kernels import JointKernel
 
 # Steps of random numbers that a stream draws at once from each trial's generator.
 BUFFER = 256
@@ -41,7 +42,11 @@ class Round(NamedTuple):
 
 
 class Trial(Protocol):
-    """One sequence of rounds. It may also have `theta` (d,), the true parameter under its environment's `features`."""
+    """One sequence of rounds.
+
+    It may also have `theta` (d,), the true parameter under its environment's `features`, or `norm`, that of the reward
+    function under its environment's `kernel`.
+    """
 
     actions: Array  # (k, a)
 
@@ -72,6 +77,8 @@ class Trials(ABC):
     actions: Array  # (k, a) shared or (r, k, a)
     #: the true parameter under the environment's own features, (d,) or (r, d); None where there is none
     theta: Array | None = None
+    #: the norm of the reward function in the Hilbert space of the environment's own kernel, (r,); None likewise
+    norm: Array | None = None
 
     @abstractmethod
     def step(self, past: NDArray[np.intp]) -> Rounds:
@@ -81,8 +88,10 @@ class Trials(ABC):
 class VectorEnvironment(ABC):
     """An environment that runs its trials in lock-step; `start` gives a single one of them."""
 
-    #: the feature map in which the expected reward is linear
+    #: the map in which rewards are linear, where there is one
     features: FeatureMap
+    #: the kernel whose Hilbert space holds the reward function, where there is one
+    kernel: JointKernel
 
     @abstractmethod
     def start_all(self, rngs: Sequence[np.random.Generator]) -> Trials:
@@ -115,10 +124,7 @@ class Stepped(Trials):
             for trial in trials
         ]
         self.actions = sets[0] if all(np.array_equal(s, sets[0]) for s in sets) else np.stack(sets)
-        thetas = [getattr(trial, "theta", None) for trial in trials]
-        self.theta = (
-            None if any(theta is None for theta in thetas) else np.stack([np.asarray(theta) for theta in thetas])
-        )
+        self.theta, self.norm = _stated(trials, "theta"), _stated(trials, "norm")
 
     def step(self, past: NDArray[np.intp]) -> Rounds:
         rounds = [self._checked(trial.step(row)) for trial, row in zip(self._trials, past, strict=True)]
@@ -138,6 +144,12 @@ class Stepped(Trials):
         rewards = _check.array("Round", "rewards", now.rewards, k)
         expected = _check.array("Round", "expected", now.expected, k)
         return Round(now.belief, context, rewards, expected, _check.number("Round", "noise", now.noise))
+
+
+def _stated(trials: Sequence[Trial], name: str) -> Array | None:
+    """Return what all trials say of themselves, stacked, or None where one does not."""
+    values = [getattr(trial, name, None) for trial in trials]
+    return None if any(value is None for value in values) else np.stack([np.asarray(value) for value in values])
 
 
 class Stream:

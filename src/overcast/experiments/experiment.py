@@ -9,7 +9,7 @@ from typing import Any
 from overcast.environments.base import Environment
 from overcast.models.base import Model
 from overcast.policies import UCB
-from overcast.simulation.runner import BLOCK, Block, Setting
+from overcast.simulation.runner import Block, Setting, blocks_of
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ class Experiment:
         """Yield the work, curve by curve, in pieces of one lock-step each."""
         for curve in CURVES:
             for beta in self.betas[curve.setting]:
-                for first in range(0, self.trials, BLOCK):
-                    yield Part(self, curve, beta, first, min(BLOCK, self.trials - first))
+                for first, count in blocks_of(self.model, self.trials):
+                    yield Part(self, curve, beta, first, count)
 
     def settings(self) -> dict[str, Any]:
         """Return what the numbers of a part depend on, besides curve, beta and trials."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import combinations_with_replacement
 
 import numpy as np
-from numpy.typing import NDArray
 
 from overcast import _check
 from overcast._check import Array
+from overcast.beliefs._moments import exponents
 from overcast.beliefs.base import Belief
 from overcast.beliefs.stacked import BeliefStack
 from overcast.features.base import Indices, Separable
@@ -47,19 +45,6 @@ class Polynomial(Separable):
 
     def _expected_terms(self, belief: Belief | BeliefStack) -> Array:
         return belief.moments(exponents(belief.dim, self.degree))
-
-
-@lru_cache(maxsize=64)
-def exponents(dim: int, degree: int) -> NDArray[np.int64]:
-    """Return the exponents of all monomials in `dim` variables up to `degree`, lowest degree first, shape (m, dim)."""
-    rows = [
-        np.bincount(np.array(picks, dtype=np.int64), minlength=dim)
-        for total in range(degree + 1)
-        for picks in combinations_with_replacement(range(dim), total)
-    ]
-    out = np.array(rows, dtype=np.int64)
-    out.setflags(write=False)
-    return out
 
 
 def _monomials(points: Array, degree: int) -> Array:

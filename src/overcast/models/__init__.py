@@ -1,6 +1,7 @@
-"""Models: an estimate of every action's reward, with its uncertainty."""
+"""Models: estimates with their uncertainty."""
 
-from overcast.models.base import Estimate, Learner, Model, Progress
+from overcast.models.base import Estimate, LastingLearner, Learner, Model, Progress
+from overcast.models.kernel import KernelModel
 from overcast.models.linear import LinearModel
 
-__all__ = ["Estimate", "Learner", "LinearModel", "Model", "Progress"]
+__all__ = ["Estimate", "KernelModel", "LastingLearner", "Learner", "LinearModel", "Model", "Progress"]

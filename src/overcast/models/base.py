@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -44,40 +44,44 @@ class Progress(NamedTuple):
 
 
 class Learner(ABC):
-    """The state of a model while it learns. All arrays may carry a leading axis r of trials run in lock-step."""
+    """The state of a model while it learns, for one bandit or for r trials in lock-step.
+
+    In lock-step, arrays carry a leading axis r, beliefs come as a stack and generators as a list. Views and evidence
+    are the learner's own: nobody else looks into them.
+    """
 
     @abstractmethod
-    def encode(self, belief: Belief | BeliefStack) -> Array:
+    def encode(self, belief: Belief | BeliefStack) -> Any:
         """Return what this model needs to know of the belief, exactly; the other methods take it as `view`."""
 
     @abstractmethod
-    def encode_sampled(self, belief: Belief | BeliefStack, samples: int, rng: Generators) -> Array:
+    def encode_sampled(self, belief: Belief | BeliefStack, samples: int, rng: Generators) -> Any:
         """Return the view of the empirical distribution of fresh draws of the belief."""
 
     @abstractmethod
-    def estimate(self, view: Array) -> Estimate:
+    def estimate(self, view: Any) -> Estimate:
         """Return mean and width of all actions, shape (..., k)."""
 
     @abstractmethod
-    def evidence(self, view: Array, index: Index) -> Array:
-        """Return what `learn` needs of the chosen action, shape (..., d)."""
+    def evidence(self, view: Any, index: Index) -> Any:
+        """Return what `learn` needs of the chosen action."""
 
     @abstractmethod
-    def learn(self, evidence: Array, reward: float | Array) -> None:
-        """Add one round."""
+    def learn(self, evidence: Any, reward: float | Array) -> None:
+        """Add one round, or raise and change nothing."""
 
     @abstractmethod
-    def norm(self, evidence: Array) -> Array:
-        """Return the Euclidean norm of the features behind an evidence, shape (...)."""
-
-    @abstractmethod
-    def distance(self, theta: Array) -> Array:
-        """Return the norm of theta - theta-hat under V_t: theta is in the confidence set when it is at most beta_t."""
+    def norm(self, evidence: Any) -> Array:
+        """Return the norm of the features behind an evidence, shape (...)."""
 
     @property
     @abstractmethod
     def log_det(self) -> float | Array:
-        """log(det V_t / det V_0), shape (...)."""
+        """log(det V_t / det V_0), which is log det(I + K_t / lambda), shape (...)."""
+
+
+class LastingLearner(Learner):
+    """The learner of one bandit, which can be written to a file and added to another."""
 
     @abstractmethod
     def state(self) -> dict[str, Array]:
@@ -85,7 +89,15 @@ class Learner(ABC):
 
     @abstractmethod
     def restore(self, state: dict[str, Array]) -> None:
-        """Take over the state that another learner of this model returned."""
+        """Take over, in a fresh learner, the state that another learner of this model returned."""
+
+    @abstractmethod
+    def pack(self, evidence: Sequence[Any]) -> dict[str, Array]:
+        """Return evidence that waits for its rewards as arrays."""
+
+    @abstractmethod
+    def unpack(self, arrays: dict[str, Array]) -> Sequence[Any]:
+        """Return the evidence that `pack` put into arrays."""
 
     @abstractmethod
     def merge(self, other: Any) -> None:
@@ -97,7 +109,16 @@ class Model(ABC):
 
     #: lambda
     ridge: float
+    #: trials that share one lock-step in a simulation, fixed so that results do not depend on the number of workers
+    block: ClassVar[int] = 100
 
     @abstractmethod
-    def start(self, actions: Array, context_dim: int, trials: int | None = None) -> Learner:
-        """Return a fresh learner for actions (k, a), or for `trials` in lock-step with (k, a) or (r, k, a)."""
+    def start(self, actions: Array, context_dim: int) -> LastingLearner:
+        """Return a fresh learner for actions (k, a)."""
+
+    def start_all(self, actions: Array, context_dim: int, trials: int) -> Learner:
+        """Return a fresh learner for trials in lock-step with actions (k, a) or (r, k, a)."""
+        from overcast.models.stacked import LearnerStack
+
+        sets = [actions if actions.ndim == 2 else np.asarray(actions[i]) for i in range(trials)]
+        return LearnerStack([self.start(own, context_dim) for own in sets])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ from overcast.beliefs.base import Belief
 from overcast.beliefs.stacked import BeliefStack
 from overcast.features import Disjoint, FeatureMap, Separable
 from overcast.features.base import no_closed_form
-from overcast.models.base import Estimate, Generators, Index, Learner, Model
+from overcast.models.base import Estimate, Generators, Index, LastingLearner, Model
 from overcast.models.ridge import Ridge
 
 # Up to this many action terms the quadratic forms z^T G z of all actions are one product with the p (p + 1) / 2
@@ -54,17 +55,23 @@ class LinearModel(Model):
             )
         object.__setattr__(self, "ridge", _check.number("LinearModel", "ridge", self.ridge, above=0.0))
 
-    def start(self, actions: Array, context_dim: int, trials: int | None = None) -> LinearLearner:
+    def start(self, actions: Array, context_dim: int) -> LinearLearner:
+        return self._start(actions, context_dim, ())
+
+    def start_all(self, actions: Array, context_dim: int, trials: int) -> LinearLearner:
+        return self._start(actions, context_dim, (trials,))
+
+    def _start(self, actions: Array, context_dim: int, leading: tuple[int, ...]) -> LinearLearner:
         self.features.size(actions.shape[-1], context_dim)
         kind: type[LinearLearner] = _DenseLearner
         if isinstance(self.features, Separable):
             kind = _SeparableLearner
         elif isinstance(self.features, Disjoint):
             kind = _DisjointLearner
-        return kind(self, actions, context_dim, () if trials is None else (trials,))
+        return kind(self, actions, context_dim, leading)
 
 
-class LinearLearner(Learner):
+class LinearLearner(LastingLearner):
     """What the learners of all feature maps share."""
 
     fit: Ridge
@@ -88,6 +95,7 @@ class LinearLearner(Learner):
         return self.fit.log_det
 
     def distance(self, theta: Array) -> Array:
+        """Return the norm of theta - theta-hat under V_t: theta is in the confidence set when it is at most beta_t."""
         return self.fit.distance(theta)
 
     def state(self) -> dict[str, Array]:
@@ -95,6 +103,12 @@ class LinearLearner(Learner):
 
     def restore(self, state: dict[str, Array]) -> None:
         self.fit.restore(state)
+
+    def pack(self, evidence: Sequence[Array]) -> dict[str, Array]:
+        return {"evidence": np.array(evidence)}
+
+    def unpack(self, arrays: dict[str, Array]) -> Sequence[Array]:
+        return list(arrays["evidence"])
 
     def merge(self, other: LinearLearner) -> None:
         self.fit.merge(other.fit)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Literal
@@ -11,18 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from overcast import _check
-from overcast._check import Array
 from overcast.bandit import Samples, check_samples
 from overcast.beliefs.stacked import PointStack
 from overcast.confidence import Confidence
 from overcast.environments.base import Environment, Rounds, Stepped, Trials, VectorEnvironment
-from overcast.models.base import Learner, Model, Progress
+from overcast.models.base import Estimate, Learner, Model, Progress
+from overcast.models.linear import LinearLearner
 from overcast.policies import UCB, Policy
 from overcast.policies.base import check_shape, highest
 from overcast.simulation.runs import Runs, join
 
-# Trials that share one lock-step. Fixed, so that results do not depend on the number of workers.
-BLOCK = 100
+# Rewards are known to so many digits.
+BAND_ROUNDING = 1e-12
 
 Setting = Literal["exact", "observed", "hidden"]
 
@@ -62,10 +62,17 @@ def simulate(
     if executor is not None and not isinstance(executor, Executor):
         raise TypeError(f"simulate: executor must be a concurrent.futures.Executor, got {_check.short(executor)}")
     blocks = [
-        Block(env, model, policy, samples, steps, setting, seed, first, min(BLOCK, trials - first))
-        for first in range(0, trials, BLOCK)
+        Block(env, model, policy, samples, steps, setting, seed, first, count)
+        for first, count in blocks_of(model, trials)
     ]
     return join(list(map(Block.run, blocks) if executor is None else executor.map(Block.run, blocks)))
+
+
+def blocks_of(model: Model, trials: int) -> Iterator[tuple[int, int]]:
+    """Yield the first trial and the number of trials of each lock-step."""
+    size = getattr(model, "block", trials)  # something else than a model is refused by the block itself
+    for first in range(0, trials, size):
+        yield first, min(size, trials - first)
 
 
 @dataclass(frozen=True)
@@ -121,7 +128,7 @@ class _LockStep:
         self._regret, self._expected, self._clairvoyant, self._log_det = (np.empty(shape) for _ in range(4))
         self._learner: Learner | None = None
         beta = block.policy.beta if isinstance(block.policy, UCB) else None
-        self._audit = _Audit(block, beta, self._world.theta) if isinstance(beta, Confidence) else None
+        self._audit = _Audit(block, beta, self._world) if isinstance(beta, Confidence) else None
 
     def run(self) -> Runs:
         block, audit = self._block, self._audit
@@ -149,7 +156,7 @@ class _LockStep:
         block, world, rows = self._block, self._world, self._rows
         now = world.step(self._choices[:t].T)
         if self._learner is None:
-            self._learner = block.model.start(world.actions, now.context.shape[-1], block.trials)
+            self._learner = block.model.start_all(world.actions, now.context.shape[-1], block.trials)
         learner = self._learner
 
         realised = None if block.setting == "hidden" else learner.encode(PointStack(now.context))
@@ -167,7 +174,7 @@ class _LockStep:
         check_shape(scores, estimate.mean.shape)
         choice = highest(scores)
         if self._audit is not None:
-            self._audit.step(learner, progress, now, choice)
+            self._audit.step(learner, progress, estimate, now, choice)
 
         reward = now.rewards[rows, choice]
         learner.learn(learner.evidence(view if realised is None else realised, choice), reward + now.noise)
@@ -183,26 +190,42 @@ class _LockStep:
 class _Audit:
     """Watches whether the theorems' assumptions and their confidence sets hold along the way."""
 
-    def __init__(self, block: Block, confidence: Confidence, theta: Array | None) -> None:
+    def __init__(self, block: Block, confidence: Confidence, world: Trials) -> None:
         self._confidence = confidence
-        # theta means something to the learner only in the environment's own features
-        knows = getattr(block.env, "features", None) == getattr(block.model, "features", self)
-        self._theta = theta if knows else None
+        self._exact = block.setting == "exact"
+        # theta means something to the learner only in the environment's own features, ||f|| only in its own kernel
+        linear, kernel = (_shared(block.env, block.model, name) for name in ("features", "kernel"))
+        self._theta = world.theta if linear else None
+        norm = world.norm if kernel else None
+        if self._theta is not None:
+            norm = np.linalg.norm(self._theta, axis=-1)
+        self.theta_norm = None if norm is None else np.broadcast_to(norm, (block.trials,))
+        self.covered = None if norm is None else np.ones(block.trials, dtype=bool)
         self.feature_norm = np.zeros(block.trials)
         self.low, self.high = np.full(block.trials, np.inf), np.full(block.trials, -np.inf)
-        self.theta_norm: Array | None = None
-        self.covered: NDArray[np.bool_] | None = None
-        if self._theta is not None:
-            self.theta_norm = np.broadcast_to(np.linalg.norm(self._theta, axis=-1), (block.trials,))
-            self.covered = np.ones(block.trials, dtype=bool)
 
-    def step(self, learner: Learner, progress: Progress, now: Rounds, choice: NDArray[np.intp]) -> None:
+    def step(
+        self, learner: Learner, progress: Progress, estimate: Estimate, now: Rounds, choice: NDArray[np.intp]
+    ) -> None:
         realised = learner.evidence(learner.encode(PointStack(now.context)), choice)
         np.maximum(self.feature_norm, learner.norm(realised), out=self.feature_norm)
         np.minimum(self.low, now.rewards.min(axis=-1), out=self.low)
         np.maximum(self.high, now.rewards.max(axis=-1), out=self.high)
-        if self._theta is not None and self.covered is not None:
-            self.covered &= learner.distance(self._theta) <= self._confidence.beta(progress)
+        if self.covered is None:
+            return
+        beta = self._confidence.beta(progress)
+        if self._theta is not None:
+            assert isinstance(learner, LinearLearner)
+            self.covered &= learner.distance(self._theta) <= beta
+        else:  # the whole set cannot be seen, but its band over the actions can
+            error = np.abs(estimate.mean - (now.rewards if self._exact else now.expected))
+            self.covered &= (error <= np.asarray(beta)[..., None] * estimate.width + BAND_ROUNDING).all(axis=-1)
+
+
+def _shared(env: Environment, model: Model, name: str) -> bool:
+    """Return whether environment and model have the same features, or the same kernel."""
+    mine = getattr(model, name, None)
+    return mine is not None and getattr(env, name, None) == mine
 
 
 def _start(env: Environment, rngs: Sequence[np.random.Generator]) -> Trials:

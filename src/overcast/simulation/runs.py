@@ -32,12 +32,13 @@ class Runs:
     log_det : log(det V_t / det V_0) after each round
 
     Policies with the paper's beta_t are watched more closely; the next four are None for others, and the last two
-    of them also where theta is not known in the model's features.
+    of them also where the truth is not known in the model's features or kernel.
 
     feature_norm : (trials,) the largest norm of phi(x_t, c_t)
     reward_range : (trials,) the length of the interval that all rewards f(x, c_t) fell in
-    theta_norm : (trials,) the norm of the true parameter
-    covered : (trials,) whether theta stayed in the confidence set in every round
+    theta_norm : (trials,) the norm of the true parameter, or of the reward function in the kernel's Hilbert space
+    covered : (trials,) whether theta stayed in the confidence set in every round, or with a kernel the expected
+        rewards of all actions in their confidence bands
     noise : what the environment says of its reward noise; None where it does not
     """
 
@@ -79,7 +80,9 @@ class Runs:
         if self.model.ridge < 1.0:
             raise ValueError(f"Runs: bound needs ridge >= 1, got {self.model.ridge}")
         if self.feature_norm is None or self.reward_range is None or self.theta_norm is None:
-            raise ValueError("Runs: bound needs rewards linear in the model's features, got others, or unknown ones")
+            raise ValueError(
+                "Runs: bound needs rewards in the span of the model's features or kernel, got others, or unknown ones"
+            )
         if self.feature_norm.max() > SLACK:
             raise ValueError(f"Runs: bound needs features of norm <= 1, got {self.feature_norm.max():.3g}")
         if self.theta_norm.max() > confidence.norm * SLACK:
@@ -93,6 +96,14 @@ class Runs:
         rounds = np.arange(1, self.regret.shape[1] + 1)
         progress = Progress(rounds, self.log_det, self.model.ridge, self.actions)
         return np.asarray(confidence.regret_bound(progress, confidence.beta(progress)))
+
+    @property
+    def information_gain(self) -> Array:
+        """log det(I + K_t / lambda) / 2 after each round, (trials, steps): what was learnt of f, in nats.
+
+        Its largest possible value at T is the paper's gamma_T.
+        """
+        return self.log_det / 2.0
 
     def __repr__(self) -> str:
         trials, steps = self.regret.shape

@@ -1,0 +1,204 @@
+"""The contract of a kernel, and of its mean embeddings: k(mu, nu) = E[k(c, c')] for c ~ mu, c' ~ nu."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from overcast import _check
+from overcast._check import Array
+from overcast.beliefs.base import Belief, NoClosedForm
+from overcast.beliefs.cloud import Cloud
+
+if TYPE_CHECKING:
+    from overcast.kernels.composite import Scaled, Sum
+
+Term = tuple["Kernel", "Kernel"]
+
+
+class JointKernel(ABC):
+    """A kernel k((x, c), (x', c')) of actions and contexts together, which is what `KernelModel` takes."""
+
+    @abstractmethod
+    def terms(self, a: int) -> tuple[Term, ...]:
+        """Return pairs of an action kernel and a context kernel, whose products add up to k, for actions in R^a.
+
+        Actions and contexts then stay apart: the context part of two rounds is computed once, for all actions.
+        """
+
+    def parameters(self) -> tuple[float, ...]:
+        """Return the positive numbers that `fit_hyperparameters` may change; none by default."""
+        return ()
+
+    def with_parameters(self, values: Sequence[float]) -> Self:
+        """Return the same kernel with other `parameters`."""
+        if len(values):
+            raise ValueError(f"{type(self).__name__}: has no parameters, got {len(values)}")
+        return self
+
+    def __add__(self, other: JointKernel) -> Sum:
+        from overcast.kernels.composite import Sum
+
+        return Sum((self, other))
+
+    def __mul__(self, scale: float) -> Scaled:
+        from overcast.kernels.composite import Scaled
+
+        return Scaled(self, scale)
+
+    __rmul__ = __mul__
+
+
+class Kernel(JointKernel):
+    """A positive semi-definite kernel k(u, v) of vectors.
+
+    A new kernel gives `_evaluate`, which serves points and every belief with finite support; where expectations have
+    a closed form for more, also `embed` and `compare`. To be fitted, it gives `parameters`, `with_parameters` and
+    `gradient`. As a kernel of actions and contexts it sits in a `Product`.
+    """
+
+    @abstractmethod
+    def _evaluate(self, left: Array, right: Array) -> Array:
+        """Return k(u, v) for checked arrays (n, p) and (m, p), shape (n, m)."""
+
+    def __call__(self, left: ArrayLike, right: ArrayLike) -> Array:
+        """Return k(u, v) for every pair: (n, p) and (m, p) give (n, m)."""
+        name = type(self).__name__
+        left = _check.array(name, "left", left, ("n", "p"))
+        right = _check.array(name, "right", right, ("m", left.shape[1]))
+        return self._evaluate(left, right)
+
+    def diagonal(self, points: Array) -> Array:
+        """Return k(u, u) for each point (n, p), shape (n,)."""
+        return np.array([float(self._evaluate(point[None], point[None])[0, 0]) for point in points])
+
+    def embed(self, belief: Belief) -> Cloud:
+        """Return what the mean embedding needs of a belief, exactly, in a form that no parameter enters.
+
+        Raises
+        ------
+        NoClosedForm
+            Where there is no exact form; the message says to pass `samples=`.
+        """
+        finite = belief.support()
+        if finite is None:
+            raise no_closed_form(self, belief)
+        return self.embed_points(*finite)
+
+    def embed_points(self, points: Array, weights: Array) -> Cloud:
+        """Return the same for points (n, c) with weights (n,)."""
+        return Cloud(weights, points)
+
+    def compare(self, left: Cloud, right: Cloud) -> Array:
+        """Return the expectation of k between any two components of two embedded beliefs, shape (n, m)."""
+        return self._evaluate(left.centres, right.centres)
+
+    def gradient(self, left: Cloud, right: Cloud) -> Array:
+        """Return the derivatives of `compare` by the logarithms of the `parameters`, shape (q, n, m)."""
+        return np.empty((0, len(left.weights), len(right.weights)))
+
+    def frequencies(self, n: int, dim: int, rng: np.random.Generator) -> Array:
+        """Return n draws from the spectral density of a stationary kernel with k(u, u) = 1, shape (n, dim)."""
+        raise TypeError(
+            f"{type(self).__name__}: has no spectral density to draw frequencies from; take RBF or Matern, or Nystrom"
+        )
+
+    def series(self, reach: Array) -> list[tuple[float, Array]] | None:
+        """Return a short cosine series for each dimension, whose product is k as long as |u_i - v_i| <= reach_i.
+
+        A step h and weights w_j say that dimension i has the factor w_0 + 2 sum_j w_j cos(j h (u_i - v_i)), to ten
+        digits. None where there is no such series, which is the default.
+        """
+        return None
+
+    def expected(self, left: Sequence[Belief], right: Sequence[Belief]) -> Array:
+        """Return E[k(c, c')] for independent c ~ mu and c' ~ nu, for every pair of beliefs, shape (n, m).
+
+        Raises
+        ------
+        NoClosedForm
+            Where it has no exact form; use `sampled`, or pass `samples=` to the bandit.
+        """
+        return sum_of_atoms(self, lambda atom: [[atom.embed(belief) for belief in side] for side in (left, right)])
+
+    def sampled(self, left: Sequence[Belief], right: Sequence[Belief], samples: int, rng: np.random.Generator) -> Array:
+        """Return the same between the empirical distributions of `samples` draws of each belief, shape (n, m)."""
+        samples = _check.integer(type(self).__name__, "samples", samples, at_least=1)
+        weights = np.full(samples, 1.0 / samples)
+        draws = [[belief.sample(samples, rng) for belief in side] for side in (left, right)]
+        return sum_of_atoms(self, lambda atom: [[atom.embed_points(points, weights) for points in s] for s in draws])
+
+    def atoms(self) -> tuple[tuple[float, Kernel], ...]:
+        """Return kernels and factors whose sum this kernel is."""
+        return ((1.0, self),)
+
+    def terms(self, a: int) -> tuple[Term, ...]:
+        """Split a kernel of the vector (x, c) into products; not every kernel can be."""
+        raise TypeError(
+            f"{type(self).__name__}: as a kernel of (x, c) it does not split into actions and contexts; "
+            f"take Product(action_kernel, context_kernel)"
+        )
+
+
+def inner(kernel: Kernel, left: Cloud, right: Cloud) -> float:
+    """Return E[k(c, c')] for two embedded beliefs."""
+    return float(left.weights @ kernel.compare(left, right) @ right.weights)
+
+
+def sum_of_atoms(kernel: Kernel, embed: Callable[[Kernel], Sequence[Sequence[Cloud]]]) -> Array:
+    """Return E[k] for every pair of a left and a right belief, which `embed` prepares for each atom of the kernel."""
+    total = np.zeros(())
+    for factor, atom in kernel.atoms():
+        left, right = embed(atom)
+        total = total + factor * np.array([[inner(atom, mu, nu) for nu in right] for mu in left])
+    return np.asarray(total)
+
+
+def no_closed_form(kernel: Kernel, belief: object) -> NoClosedForm:
+    return NoClosedForm(
+        f"{type(kernel).__name__}: the mean embedding of {type(belief).__name__} has no exact form; "
+        "pass samples= to embed draws"
+    )
+
+
+def check_kernel(owner: str, name: str, value: Any) -> Kernel:
+    """Return the value if it is a kernel of vectors."""
+    if not isinstance(value, Kernel):
+        raise TypeError(f"{owner}: {name} must be a kernel of vectors such as RBF(1.0), got {_check.short(value)}")
+    return value
+
+
+def lengthscales(owner: str, value: Any) -> float | tuple[float, ...]:
+    """Return one length scale, or one for each dimension."""
+    if np.ndim(value) == 0:
+        return _check.number(owner, "lengthscale", value, above=0.0)
+    scales = _check.vector(owner, "lengthscale", value, "p").tolist()
+    return tuple(_check.number(owner, "lengthscale", scale, above=0.0) for scale in scales)
+
+
+def scales_for(owner: str, lengthscale: float | tuple[float, ...], p: int) -> Array:
+    """Return a length scale for each of p dimensions."""
+    if isinstance(lengthscale, tuple) and len(lengthscale) != p:
+        raise ValueError(f"{owner}: lengthscale must have {p} entries, one for each dimension, got {len(lengthscale)}")
+    return np.broadcast_to(np.asarray(lengthscale, dtype=np.float64), (p,))
+
+
+def split(owner: str, lengthscale: float | tuple[float, ...], a: int) -> tuple[Any, Any]:
+    """Return the length scales of the first a dimensions and of the rest."""
+    if isinstance(lengthscale, float):
+        return lengthscale, lengthscale
+    if len(lengthscale) <= a:
+        raise ValueError(
+            f"{owner}: lengthscale must have an entry for each dimension of action and context, got {len(lengthscale)} "
+            f"for actions of dimension {a}"
+        )
+    return lengthscale[:a], lengthscale[a:]
+
+
+def by_scale(lengthscale: float | tuple[float, ...], derivatives: Array) -> Array:
+    """Return derivatives (p, n, m) by each dimension's log length scale, summed where one number serves all."""
+    return derivatives if isinstance(lengthscale, tuple) else derivatives.sum(axis=0, keepdims=True)

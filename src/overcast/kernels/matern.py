@@ -1,0 +1,83 @@
+"""The Matérn kernels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from overcast import _check
+from overcast._check import Array
+from overcast.beliefs.cloud import Cloud
+from overcast.kernels.base import Kernel, by_scale, lengthscales, scales_for
+
+SMOOTHNESS = (0.5, 1.5, 2.5)
+
+
+@dataclass(frozen=True)
+class Matern(Kernel):
+    """k = p(s) exp(-s) with s = sqrt(2 nu) r and r^2 = sum_i (u_i - v_i)^2 / l_i^2.
+
+    p(s) is 1 for nu = 1/2, 1 + s for 3/2, and 1 + s + s^2 / 3 for 5/2: functions that are continuous, once and twice
+    differentiable.
+
+    Parameters
+    ----------
+    nu : 0.5, 1.5 or 2.5
+    lengthscale : l, one for all dimensions or one for each
+
+    Examples
+    --------
+    >>> Matern(0.5, 2.0)([[0.0]], [[2.0]]).round(4)
+    array([[0.3679]])
+    """
+
+    nu: float
+    lengthscale: float | tuple[float, ...] = 1.0
+
+    def __post_init__(self) -> None:
+        nu = _check.number("Matern", "nu", self.nu)
+        if nu not in SMOOTHNESS:
+            raise ValueError(f"Matern: nu must be 0.5, 1.5 or 2.5, got {nu:g}")
+        object.__setattr__(self, "nu", nu)
+        object.__setattr__(self, "lengthscale", lengthscales("Matern", self.lengthscale))
+
+    def _evaluate(self, left: Array, right: Array) -> Array:
+        s = self._distance(left, right)
+        decay = np.exp(-s)
+        if self.nu == 0.5:
+            return np.asarray(decay)
+        return np.asarray((1.0 + s) * decay if self.nu == 1.5 else (1.0 + s + s * s / 3.0) * decay)
+
+    def diagonal(self, points: Array) -> Array:
+        return np.ones(len(points))
+
+    def parameters(self) -> tuple[float, ...]:
+        return self.lengthscale if isinstance(self.lengthscale, tuple) else (self.lengthscale,)
+
+    def with_parameters(self, values: Sequence[float]) -> Matern:
+        return Matern(self.nu, tuple(values) if isinstance(self.lengthscale, tuple) else values[0])
+
+    def gradient(self, left: Cloud, right: Cloud) -> Array:
+        """dk / d log l_i = -(k'(s) / s) 2 nu (u_i - v_i)^2 / l_i^2."""
+        s = self._distance(left.centres, right.centres)
+        decay = np.exp(-s)
+        if self.nu == 0.5:
+            slope = np.divide(decay, s, out=np.zeros_like(s), where=s > 0)  # the gap below is zero where s is
+        else:
+            slope = decay if self.nu == 1.5 else decay * (1.0 + s) / 3.0
+        scales = scales_for("Matern", self.lengthscale, left.centres.shape[1])
+        gaps = (left.centres.T[:, :, None] - right.centres.T[:, None, :]) / scales[:, None, None]
+        return by_scale(self.lengthscale, 2.0 * self.nu * gaps * gaps * slope)
+
+    def frequencies(self, n: int, dim: int, rng: np.random.Generator) -> Array:
+        """The spectral density is a multivariate t with 2 nu degrees of freedom, scaled by 1 / l."""
+        normal = rng.standard_normal((n, dim)) / scales_for("Matern", self.lengthscale, dim)
+        return np.asarray(normal / np.sqrt(rng.chisquare(2.0 * self.nu, (n, 1)) / (2.0 * self.nu)))
+
+    def _distance(self, left: Array, right: Array) -> Array:
+        scales = scales_for("Matern", self.lengthscale, left.shape[1]) / math.sqrt(2.0 * self.nu)
+        return np.asarray(cdist(left / scales, right / scales))

@@ -1,0 +1,92 @@
+"""The polynomial kernel."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from overcast import _check
+from overcast._check import Array
+from overcast.beliefs import _moments
+from overcast.beliefs._moments import exponents
+from overcast.beliefs.base import Belief
+from overcast.beliefs.cloud import Cloud
+from overcast.kernels.base import Kernel, Term
+from overcast.kernels.composite import Scaled
+from overcast.kernels.constant import Constant
+
+
+@dataclass(frozen=True)
+class Polynomial(Kernel):
+    """k(u, v) = (scale u^T v + offset)^degree.
+
+    It is a sum of products of monomials of u and v, so that embeddings need moments up to the degree alone.
+
+    Parameters
+    ----------
+    degree : 1 at least
+    scale : > 0
+    offset : >= 0; zero keeps the monomials of the highest degree only
+
+    Examples
+    --------
+    >>> from overcast.beliefs import Gaussian, PointMass
+    >>> Polynomial(2).expected([Gaussian([1.0], 3.0)], [PointMass([2.0])])  # E[(2 c + 1)^2]
+    array([[21.]])
+    """
+
+    degree: int
+    scale: float = 1.0
+    offset: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "degree", _check.integer("Polynomial", "degree", self.degree, at_least=1))
+        object.__setattr__(self, "scale", _check.number("Polynomial", "scale", self.scale, above=0.0))
+        object.__setattr__(self, "offset", _check.number("Polynomial", "offset", self.offset, at_least=0.0))
+
+    def _evaluate(self, left: Array, right: Array) -> Array:
+        return np.asarray((self.scale * (left @ right.T) + self.offset) ** self.degree)
+
+    def diagonal(self, points: Array) -> Array:
+        return np.asarray((self.scale * np.vecdot(points, points) + self.offset) ** self.degree)
+
+    def embed(self, belief: Belief) -> Cloud:
+        powers, roots = _expansion(self, belief.dim)
+        return Cloud(np.ones(1), (roots * belief.moments(powers))[None])
+
+    def embed_points(self, points: Array, weights: Array) -> Cloud:
+        powers, roots = _expansion(self, points.shape[1])
+        return Cloud(np.ones(1), (roots * _moments.of_points(points, weights, powers))[None])
+
+    def compare(self, left: Cloud, right: Cloud) -> Array:
+        return np.asarray(left.centres @ right.centres.T)
+
+    def terms(self, a: int) -> tuple[Term, ...]:
+        """By the binomial theorem: (s x^T x' + (s c^T c' + offset))^degree."""
+        n, of_action = self.degree, [Polynomial(j, self.scale, 0.0) for j in range(1, self.degree + 1)]
+        of_context = [Polynomial(j, self.scale, self.offset) for j in range(1, n + 1)]
+        mixed = [(Scaled(of_action[j - 1], math.comb(n, j)), of_context[n - j - 1]) for j in range(1, n)]
+        return (Constant(), of_context[n - 1]), *mixed, (of_action[n - 1], Constant())
+
+
+@lru_cache(maxsize=64)
+def _expansion(kernel: Polynomial, dim: int) -> tuple[NDArray[np.int64], Array]:
+    """Return the monomials of the kernel's features, (q, dim), and the roots of their factors (q,).
+
+    The multinomial theorem: a monomial of degree m has the factor degree! / (prod powers! (degree - m)!) times
+    scale^m offset^(degree - m).
+    """
+    powers = exponents(dim, kernel.degree)
+    factors = [
+        math.factorial(kernel.degree)
+        / math.prod(map(math.factorial, (*row, kernel.degree - sum(row))))
+        * kernel.scale ** sum(row)
+        * kernel.offset ** (kernel.degree - sum(row))
+        for row in powers.tolist()
+    ]
+    used = np.flatnonzero(factors)
+    return powers[used], np.sqrt(np.array(factors)[used])

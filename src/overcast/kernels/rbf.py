@@ -1,0 +1,147 @@
+"""The squared-exponential kernel."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from overcast._check import Array
+from overcast.beliefs.base import Belief
+from overcast.beliefs.cloud import Cloud, kind_of, of_kind
+from overcast.kernels.base import Kernel, Term, by_scale, lengthscales, no_closed_form, scales_for, split
+
+# Standard deviations of a normal distribution beyond which it has no density to speak of: exp(-TAIL^2 / 2) = 4e-12.
+TAIL = 7.25
+
+
+@dataclass(frozen=True)
+class RBF(Kernel):
+    """k(u, v) = exp(-sum_i (u_i - v_i)^2 / (2 l_i^2)).
+
+    Its mean embeddings have a closed form for normal distributions and points, and mixtures of them: with
+    Lambda = diag(l^2), S the sum of the two covariances and D the difference of the means,
+    E[k] = det(I + Lambda^-1 S)^{-1/2} exp(-D^T (Lambda + S)^-1 D / 2).
+
+    Parameters
+    ----------
+    lengthscale : l, one for all dimensions or one for each
+
+    Examples
+    --------
+    >>> from overcast.beliefs import Gaussian, PointMass
+    >>> RBF(1.0).expected([Gaussian([0.0], 3.0)], [PointMass([2.0])]).round(4)
+    array([[0.3033]])
+    """
+
+    lengthscale: float | tuple[float, ...] = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lengthscale", lengthscales("RBF", self.lengthscale))
+
+    def _evaluate(self, left: Array, right: Array) -> Array:
+        scales = scales_for("RBF", self.lengthscale, left.shape[1])
+        squares = cdist(left / scales, right / scales, "sqeuclidean")
+        squares *= -0.5
+        return np.asarray(np.exp(squares, out=squares))
+
+    def diagonal(self, points: Array) -> Array:
+        return np.ones(len(points))
+
+    def embed(self, belief: Belief) -> Cloud:
+        cloud = belief.cloud()
+        if cloud is None:
+            raise no_closed_form(self, belief)
+        return cloud
+
+    def compare(self, left: Cloud, right: Cloud) -> Array:
+        kind = max(kind_of(left.spread), kind_of(right.spread))
+        if kind == 0:
+            return self._evaluate(left.centres, right.centres)
+        scales = scales_for("RBF", self.lengthscale, left.centres.shape[1])
+        return _diagonal(left, right, scales) if kind == 1 else _full(left, right, scales)
+
+    def parameters(self) -> tuple[float, ...]:
+        return self.lengthscale if isinstance(self.lengthscale, tuple) else (self.lengthscale,)
+
+    def with_parameters(self, values: Sequence[float]) -> RBF:
+        return RBF(tuple(values) if isinstance(self.lengthscale, tuple) else values[0])
+
+    def gradient(self, left: Cloud, right: Cloud) -> Array:
+        """With M = (Lambda + S)^-1, d log k / d log l_i = 1 - l_i^2 M_ii + l_i^2 (M D)_i^2."""
+        c = left.centres.shape[1]
+        squares = scales_for("RBF", self.lengthscale, c) ** 2
+        gap = (left.centres[:, None] - right.centres[None])[..., None]  # (n, m, c, 1)
+        total = np.zeros((len(left.weights), len(right.weights), c, c)) + np.diag(squares)
+        for cloud, axis in ((left, 1), (right, 0)):
+            spread = of_kind(cloud.spread, 2, cloud.centres.shape)
+            assert spread is not None
+            total += np.expand_dims(spread, axis)
+        inverse = np.linalg.inv(total)
+        logs = 1.0 - squares * np.diagonal(inverse, axis1=-2, axis2=-1) + squares * (inverse @ gap)[..., 0] ** 2
+        return by_scale(self.lengthscale, np.moveaxis(logs, -1, 0) * self.compare(left, right))
+
+    def frequencies(self, n: int, dim: int, rng: np.random.Generator) -> Array:
+        """The spectral density is N(0, Lambda^-1)."""
+        return np.asarray(rng.standard_normal((n, dim)) / scales_for("RBF", self.lengthscale, dim))
+
+    def series(self, reach: Array) -> list[tuple[float, Array]]:
+        """The trapezoidal rule for the spectral density, a normal one, is exact up to what its ends cut off."""
+        out = []
+        for scale, width in zip(scales_for("RBF", self.lengthscale, len(reach)), reach, strict=True):
+            step = 2.0 * math.pi / (width / scale + TAIL)
+            nodes = step * np.arange(math.ceil(TAIL / step) + 1)
+            out.append((step / scale, step / math.sqrt(2.0 * math.pi) * np.exp(-0.5 * nodes * nodes)))
+        return out
+
+    def terms(self, a: int) -> tuple[Term, ...]:
+        of_action, of_context = split("RBF", self.lengthscale, a)
+        return ((RBF(of_action), RBF(of_context)),)
+
+
+# Contexts have few dimensions and memories many rounds, so both loop over the dimensions and leave (n, m) to NumPy.
+
+
+def _diagonal(left: Cloud, right: Cloud, scales: Array) -> Array:
+    n, m = len(left.weights), len(right.weights)
+    exponent, volume = np.zeros((n, m)), np.ones((n, m))
+    for i, scale in enumerate(scales):
+        total = np.full((n, m), scale * scale)
+        for cloud, axis in ((left, 1), (right, 0)):
+            if cloud.spread is not None:
+                total += np.expand_dims(cloud.spread[:, i], axis)
+        gap = np.subtract.outer(left.centres[:, i], right.centres[:, i])
+        gap *= gap
+        gap /= total
+        exponent += gap
+        total *= 1.0 / (scale * scale)
+        volume *= total
+    exponent *= -0.5
+    np.exp(exponent, out=exponent)
+    exponent /= np.sqrt(volume, out=volume)
+    return exponent
+
+
+def _full(left: Cloud, right: Cloud, scales: Array) -> Array:
+    """Eliminate D from (Lambda + S | D), all pairs at once: pivots give the determinant, D the exponent."""
+    c, shape = len(scales), (len(left.weights), len(right.weights))
+    total = np.zeros((c, c, *shape))
+    total[np.arange(c), np.arange(c)] = (scales**2)[:, None, None]
+    for cloud, axis in ((left, -1), (right, -2)):
+        spread = of_kind(cloud.spread, 2, cloud.centres.shape)
+        assert spread is not None
+        total += np.expand_dims(np.moveaxis(spread, 0, -1), axis)
+    gap = left.centres.T[:, :, None] - right.centres.T[:, None, :]
+    exponent, volume = np.zeros(shape), np.ones(shape)
+    for i in range(c):
+        pivot = total[i, i]
+        exponent += gap[i] * gap[i] / pivot
+        volume *= pivot / (scales[i] * scales[i])
+        if i + 1 < c:
+            factor = total[i + 1 :, i] / pivot
+            gap[i + 1 :] -= factor * gap[i]
+            total[i + 1 :, i + 1 :] -= factor[:, None] * total[i, i + 1 :]
+    return np.asarray(np.exp(-0.5 * exponent) / np.sqrt(volume))
