@@ -2,7 +2,6 @@
 
     make bench
 
-Every number is the least of several rounds that alternate between the two sides, so that a busy machine slows both.
 The command fails where a ratio is above its limit.
 """
 
@@ -13,36 +12,12 @@ import os
 os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 import sys
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 import overcast as oc
-
-ROUNDS = 15
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """`ours` against `floor`: functions that do `steps` steps a call."""
-
-    name: str
-    ours: Callable[[], object]
-    floor: Callable[[], object]
-    steps: int
-    limit: float
-
-    def measure(self) -> tuple[float, float]:
-        """Return microseconds a step of both sides."""
-        best = [float("inf"), float("inf")]
-        for _ in range(ROUNDS):
-            for side, run in enumerate((self.ours, self.floor)):
-                start = time.perf_counter()
-                run()
-                best[side] = min(best[side], time.perf_counter() - start)
-        return best[0] / self.steps * 1e6, best[1] / self.steps * 1e6
+from comparison import Comparison, report
 
 
 def bare_round(k: int, d: int, steps: int) -> Callable[[], None]:
@@ -128,13 +103,7 @@ def comparisons() -> list[Comparison]:
 
 
 def main() -> int:
-    print(f"{'':44}{'ours':>10}{'floor':>10}{'ratio':>8}{'limit':>8}")
-    slow = 0
-    for comparison in comparisons():
-        ours, floor = comparison.measure()
-        slow += ours / floor > comparison.limit
-        print(f"{comparison.name:44}{ours:7.1f} µs{floor:7.1f} µs{ours / floor:8.2f}{comparison.limit:8.2f}")
-    return 1 if slow else 0
+    return report(comparisons())
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import pytest
 import scipy.stats
 
 import overcast as oc
-from overcast import beliefs, confidence, environments, features, policies, testing
+from overcast import beliefs, confidence, environments, features, kernels, policies, testing
 from overcast._check import Array
 from overcast.beliefs.base import Belief
 from overcast.environments import CoinFlip, Environment, Round, Trial, Trials
@@ -52,6 +52,9 @@ FEATURES: list[tuple[FeatureMap, Any]] = [
     (features.Polynomial(3), POINTS[:3]),
     (features.Disjoint(3), np.eye(3)),
     (features.Function(lambda x, c: np.tanh(x[:, None] - c[None]), 2), POINTS[:3]),
+    (features.Fourier(kernels.Product(kernels.RBF(0.8), kernels.Matern(2.5, 1.2)), 10), POINTS[:3]),
+    (features.QuadratureFourier(2.0 * kernels.RBF((1.0, 0.7, 2.0)), 3), POINTS[:3, :1]),
+    (features.Nystrom(kernels.Product(kernels.RBF(0.8), kernels.RBF(1.2)), POINTS[1:5], POINTS[:4]), POINTS[:3]),
 ]
 POLICIES: list[Policy] = [
     oc.UCB(2.0),
@@ -59,6 +62,7 @@ POLICIES: list[Policy] = [
     oc.UCB(confidence.Expected()),
     oc.UCB(confidence.Sampled(0.1)),
     oc.UCB(confidence.Observed(reward_range=1.0)),
+    oc.UCB(confidence.Kernel(norm=2.0)),
 ]
 ENVIRONMENTS: list[Environment] = [
     environments.Synthetic(k=6, dim=3),
@@ -66,6 +70,7 @@ ENVIRONMENTS: list[Environment] = [
     environments.CoinFlip(),
     environments.CoinFlip(p=0.25, noise=0.0),
     environments.Adversarial(k=4, dim=2, choices=3, members=2),
+    environments.RKHS(k=4, context_dim=2),
 ]
 
 

@@ -28,7 +28,7 @@ def test_synthetic_is_at_paper_scale_with_the_beta_of_the_appendix() -> None:
 def test_parts_cover_every_trial_of_every_curve_and_beta_once(small: Experiment) -> None:
     parts = list(small.parts())
     assert len({part.key for part in parts}) == len(parts)
-    seen: dict[tuple[str, float], list[int]] = {}
+    seen: dict[tuple[str, float | None], list[int]] = {}
     for part in parts:
         seen.setdefault((part.curve.key, part.beta), []).extend(range(part.first, part.first + part.trials))
     assert len(seen) == len(CURVES) * 2

@@ -16,6 +16,7 @@ from overcast.experiments.outcome import Line, Outcome, pick
 
 def test_lines_equal_a_plain_simulation(small: Experiment, outcome: Outcome) -> None:
     for line in (outcome.grid[0], outcome.grid[-1]):
+        assert line.beta is not None
         runs = oc.simulate(
             small.env,
             small.model,

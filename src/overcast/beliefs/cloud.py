@@ -25,6 +25,10 @@ class Cloud(NamedTuple):
     centres: Array
     spread: Array | None = None
 
+    def rows(self, at: slice) -> Cloud:
+        """Return some of the components, with the weights they have here."""
+        return Cloud(self.weights[at], self.centres[at], None if self.spread is None else self.spread[at])
+
     def characteristic(self, frequencies: Array) -> Complex:
         """Return E[exp(i w^T c)] for each row w of `frequencies` (m, c), shape (m,).
 

@@ -3,9 +3,11 @@
 from overcast.environments.adversarial import Adversarial
 from overcast.environments.base import Environment, Round, Rounds, Trial, Trials, VectorEnvironment
 from overcast.environments.coin_flip import CoinFlip
+from overcast.environments.rkhs import RKHS
 from overcast.environments.synthetic import Synthetic
 
 __all__ = [
+    "RKHS",
     "Adversarial",
     "CoinFlip",
     "Environment",

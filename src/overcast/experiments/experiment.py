@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from overcast.confidence import Confidence
 from overcast.environments.base import Environment
 from overcast.models.base import Model
 from overcast.policies import UCB
@@ -14,20 +15,34 @@ from overcast.simulation.runner import Block, Setting, blocks_of
 
 @dataclass(frozen=True)
 class Curve:
-    """One line of a figure: what the learner sees, and how it takes the expectation."""
+    """One line of a figure.
+
+    setting, samples : what the learner sees, and how it takes the expectation
+    name : what else sets the curve apart, e.g. another model
+    model : None for the experiment's own
+    confidence : the theorem whose beta_t it takes; None for the betas of its setting
+    panel : the title of the panel it is drawn in; empty for the main one
+    """
 
     setting: Setting
     samples: int | None
+    name: str = ""
+    model: Model | None = None
+    confidence: Confidence | None = None
+    panel: str = ""
 
     @property
     def label(self) -> str:
+        if self.name:
+            return f"{self.setting}, {self.name}"
         if self.setting == "exact":
             return "exact"
         return f"{self.setting}, " + ("expectation" if self.samples is None else f"L = {self.samples}")
 
     @property
     def key(self) -> str:
-        return f"{self.setting}-{self.samples or 'expected'}"
+        words = [self.setting, str(self.samples or "expected"), *self.name.split()]
+        return "-".join(words)
 
 
 #: the seven curves of each panel of figure 1
@@ -40,12 +55,12 @@ CURVES = (
 
 @dataclass(frozen=True)
 class Experiment:
-    """A panel of figure 1.
+    """A figure: curves of regret in one environment.
 
     name : of the command and the folder
     title : of the figure
     data : where the numbers come from
-    betas : the beta tried for each setting; the appendix's single one, or a grid to tune over
+    betas : the beta tried for each setting; a single one, as in the appendix, or a grid to tune over
     """
 
     name: str
@@ -57,6 +72,7 @@ class Experiment:
     trials: int = 100
     steps: int = 1000
     seed: int = 0
+    curves: tuple[Curve, ...] = CURVES
 
     def tuned_over(self, grid: tuple[float, ...]) -> Experiment:
         """Return the experiment with every beta of a grid tried for every curve."""
@@ -64,9 +80,9 @@ class Experiment:
 
     def parts(self) -> Iterator[Part]:
         """Yield the work, curve by curve, in pieces of one lock-step each."""
-        for curve in CURVES:
-            for beta in self.betas[curve.setting]:
-                for first, count in blocks_of(self.model, self.trials):
+        for curve in self.curves:
+            for beta in self.betas[curve.setting] if curve.confidence is None else (None,):
+                for first, count in blocks_of(curve.model or self.model, self.trials):
                     yield Part(self, curve, beta, first, count)
 
     def settings(self) -> dict[str, Any]:
@@ -76,6 +92,7 @@ class Experiment:
             "data": self.data,
             "env": repr(self.env),
             "model": repr(self.model),
+            "curves": repr(self.curves),
             "steps": self.steps,
             "seed": self.seed,
         }
@@ -83,11 +100,11 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Part:
-    """Some trials of one curve at one beta."""
+    """Some trials of one curve at one beta; None for the curve's own theorem."""
 
     experiment: Experiment
     curve: Curve
-    beta: float
+    beta: float | None
     first: int
     trials: int
 
@@ -96,11 +113,12 @@ class Part:
         return f"{self.curve.key}-beta{self.beta!r}-trials{self.first}+{self.trials}"
 
     def block(self) -> Block:
-        e = self.experiment
+        e, beta = self.experiment, self.curve.confidence if self.beta is None else self.beta
+        assert beta is not None
         return Block(
             e.env,
-            e.model,
-            UCB(self.beta),
+            self.curve.model or e.model,
+            UCB(beta),
             self.curve.samples,
             e.steps,
             self.curve.setting,

@@ -16,27 +16,34 @@ import scipy
 
 import overcast
 from overcast._check import Array
-from overcast.experiments.experiment import CURVES, Curve, Experiment
+from overcast.experiments.experiment import Curve, Experiment
 from overcast.experiments.parts import Result
 from overcast.simulation.runs import mean_and_error, two_standard_errors
 
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """All trials of one curve at one beta; regret is (trials, steps)."""
+    """All trials of one curve at one beta, None for that of its theorem; arrays are (trials, steps)."""
 
     curve: Curve
-    beta: float
+    beta: float | None
     regret: Array
     expected_regret: Array
+    bound: Array | None = None
+
+    @property
+    def beta_label(self) -> str:
+        return "theory" if self.beta is None else f"{self.beta:g}"
 
     def summary(self) -> dict[str, Any]:
         return {
             "setting": self.curve.setting,
             "samples": self.curve.samples,
-            "beta": self.beta,
+            **({"name": self.curve.name} if self.curve.name else {}),
+            "beta": repr(self.curve.confidence) if self.beta is None else self.beta,
             "regret": mean_and_error(self.regret[:, -1]),
             "expected_regret": mean_and_error(self.expected_regret[:, -1]),
+            **({} if self.bound is None else {"bound": mean_and_error(self.bound[:, -1])}),
         }
 
 
@@ -56,7 +63,7 @@ class Outcome:
     @classmethod
     def of(cls, experiment: Experiment, results: Mapping[str, Result], wall_seconds: float) -> Outcome:
         """Put the parts of each curve and beta together, in the order of the trials."""
-        grouped: dict[tuple[Curve, float], list[Result]] = {}
+        grouped: dict[tuple[Curve, float | None], list[Result]] = {}
         for part in experiment.parts():
             grouped.setdefault((part.curve, part.beta), []).append(results[part.key])
         lines = tuple(
@@ -65,6 +72,7 @@ class Outcome:
                 beta,
                 np.concatenate([result.regret for result in parts]),
                 np.concatenate([result.expected_regret for result in parts]),
+                _joined([result.bound for result in parts]),
             )
             for (curve, beta), parts in grouped.items()
         )
@@ -73,12 +81,12 @@ class Outcome:
     @property
     def lines(self) -> list[Line]:
         """The curves of the figure, each at the beta that tuning picked."""
-        return [pick([line for line in self.grid if line.curve == curve]) for curve in CURVES]
+        return [pick([line for line in self.grid if line.curve == curve]) for curve in self.experiment.curves]
 
     @property
     def tuned(self) -> bool:
         """Whether more than one beta was tried."""
-        return len(self.grid) > len(CURVES)
+        return len(self.grid) > len(self.experiment.curves)
 
     def summary(self) -> dict[str, Any]:
         e = self.experiment
@@ -116,7 +124,12 @@ def pick(lines: Sequence[Line]) -> Line:
         difference = line.regret[:, -1] - best.regret[:, -1]
         return line is best or bool(difference.mean() <= two_standard_errors(difference))
 
-    return max(filter(tied, lines), key=lambda line: line.beta)
+    return max(filter(tied, lines), key=lambda line: line.beta or 0.0)
+
+
+def _joined(parts: Sequence[Array | None]) -> Array | None:
+    found = [part for part in parts if part is not None]
+    return np.concatenate(found) if found else None
 
 
 def _table(line: Line) -> pa.Table:
@@ -125,11 +138,13 @@ def _table(line: Line) -> pa.Table:
     columns: dict[str, Any] = {
         "setting": pa.array([line.curve.setting] * n),
         "samples": pa.array([line.curve.samples] * n, type=pa.int32()),
-        "beta": np.full(n, line.beta),
+        "name": pa.array([line.curve.name] * n),
+        "beta": pa.array([line.beta] * n, type=pa.float64()),
         "trial": np.repeat(np.arange(trials, dtype=np.int32), steps),
         "step": np.tile(np.arange(1, steps + 1, dtype=np.int32), trials),
         "regret": line.regret.ravel(),
         "expected_regret": line.expected_regret.ravel(),
+        "bound": pa.array([None] * n, type=pa.float64()) if line.bound is None else line.bound.ravel(),
     }
     return pa.table(columns)
 

@@ -18,24 +18,28 @@ import numpy as np
 import overcast
 from overcast import _storage
 from overcast._check import Array
+from overcast.confidence import Confidence
 from overcast.experiments.experiment import Experiment, Part
+from overcast.policies import UCB
 from overcast.simulation.runner import Block
 
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """The regret of a part's trials (trials, steps), and the seconds it took to compute."""
+    """The regret of a part's trials (trials, steps), the theorem's bound on it, and the seconds it took to compute."""
 
     regret: Array
     expected_regret: Array
     seconds: float
+    bound: Array | None = None
 
 
 def compute(block: Block) -> Result:
     """Run a block and time it."""
     start = time.perf_counter()
     runs = block.run()
-    return Result(runs.regret, runs.expected_regret, time.perf_counter() - start)
+    bound = runs.bound if isinstance(block.policy, UCB) and isinstance(block.policy.beta, Confidence) else None
+    return Result(runs.regret, runs.expected_regret, time.perf_counter() - start, bound)
 
 
 class Store:
@@ -54,13 +58,16 @@ class Store:
             return None
         try:
             with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-                return Result(file["regret"], file["expected_regret"], float(file["seconds"]))
+                bound = file["bound"] if "bound" in file.files else None
+                return Result(file["regret"], file["expected_regret"], float(file["seconds"]), bound)
         except (zipfile.BadZipFile, KeyError, ValueError, EOFError, OSError):
             return None
 
     def save(self, part: Part, result: Result) -> None:
         seconds = np.asarray(result.seconds)
         arrays = {"regret": result.regret, "expected_regret": result.expected_regret, "seconds": seconds}
+        if result.bound is not None:
+            arrays["bound"] = result.bound
         _storage.write_arrays(self._path(part), arrays)
 
     def _path(self, part: Part) -> Path:

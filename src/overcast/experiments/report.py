@@ -9,7 +9,6 @@ import jinja2
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from overcast.experiments.experiment import CURVES
 from overcast.experiments.figure import final_regrets
 from overcast.experiments.outcome import Outcome, versions
 
@@ -38,9 +37,11 @@ def _svg(figure: Figure) -> Markup:
 
 def _grid(outcome: Outcome) -> tuple[list[float], list[tuple[str, list[tuple[float, str]]]]]:
     """Return the betas, and for each curve the mean final regret at each of them and the class of its cell."""
-    betas = sorted({line.beta for line in outcome.grid})
+    betas = sorted({line.beta for line in outcome.grid if line.beta is not None})
     rows = []
-    for curve, picked in zip(CURVES, outcome.lines, strict=True):
+    for curve, picked in zip(outcome.experiment.curves, outcome.lines, strict=True):
+        if curve.confidence is not None:
+            continue
         of_curve = {line.beta: line for line in outcome.grid if line.curve == curve}
         means = [float(of_curve[beta].regret[:, -1].mean()) for beta in betas]
         marks = [

@@ -13,6 +13,7 @@ from overcast._check import Array
 from overcast.beliefs._moments import average
 from overcast.beliefs.base import Belief, NoClosedForm
 from overcast.beliefs.stacked import BeliefStack
+from overcast.kernels.base import JointKernel
 
 Indices = NDArray[np.intp]
 
@@ -55,6 +56,20 @@ class FeatureMap(ABC):
         self.size(actions.shape[1], belief.dim)
         return self._expected(actions, belief)
 
+    def at(self, actions: ArrayLike, c: int) -> FeaturesAt:
+        """Return phi(x, .) of fixed actions (k, a) for contexts of dimension `c`.
+
+        Whoever asks for the same actions round after round asks through this: arguments are checked once, and a map
+        that overrides `_at` computes what depends on the actions alone once.
+        """
+        name = type(self).__name__
+        actions = _check.array(name, "actions", actions, ("k", "a"))
+        self.size(actions.shape[1], _check.integer(name, "c", c, at_least=1))
+        return self._at(actions, c)
+
+    def _at(self, actions: Array, c: int) -> FeaturesAt:
+        return _Unprepared(self, actions)
+
     def sampled(self, actions: ArrayLike, belief: Belief, samples: int, rng: np.random.Generator) -> Array:
         """Return psi-tilde, the average of phi over `samples` draws (section 4): (k, a) gives (k, d)."""
         name = type(self).__name__
@@ -64,6 +79,32 @@ class FeatureMap(ABC):
 
     def _sampled(self, actions: Array, belief: Belief, samples: int, rng: np.random.Generator) -> Array:
         return np.asarray(self._evaluate(actions, belief.sample(samples, rng)).mean(axis=1))
+
+
+class FeaturesAt(ABC):
+    """phi(x, .) of fixed actions (k, a), made by `FeatureMap.at`; beliefs must have the dimension given there."""
+
+    @abstractmethod
+    def expected(self, belief: Belief) -> Array:
+        """Return E_mu[phi(x, c)], shape (k, d), or raise NoClosedForm."""
+
+    @abstractmethod
+    def sampled(self, belief: Belief, samples: int, rng: np.random.Generator) -> Array:
+        """Return the average of phi over `samples` draws, shape (k, d)."""
+
+
+class _Unprepared(FeaturesAt):
+    """Asks the map anew in every round."""
+
+    def __init__(self, features: FeatureMap, actions: Array) -> None:
+        self._features = features
+        self._actions = actions
+
+    def expected(self, belief: Belief) -> Array:
+        return self._features._expected(self._actions, belief)
+
+    def sampled(self, belief: Belief, samples: int, rng: np.random.Generator) -> Array:
+        return self._features._sampled(self._actions, belief, samples, rng)
 
 
 class Separable(FeatureMap):
@@ -121,3 +162,11 @@ def no_closed_form(features: FeatureMap, belief: object) -> NoClosedForm:
         f"{type(features).__name__}: the expectation under {type(belief).__name__} has no exact form that can be "
         "computed; pass samples= to average over draws"
     )
+
+
+def check_joint(owner: str, kernel: object) -> None:
+    if not isinstance(kernel, JointKernel):
+        raise TypeError(
+            f"{owner}: kernel must be a kernel of actions and contexts such as Product(RBF(1.0), RBF(1.0)), "
+            f"got {_check.short(kernel)}"
+        )

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 Term = tuple["Kernel", "Kernel"]
 
+# Numbers that one comparison of two beliefs may hold.
+CHUNK = 2_000_000
+
 
 class JointKernel(ABC):
     """A kernel k((x, c), (x', c')) of actions and contexts together, which is what `KernelModel` takes."""
@@ -97,6 +100,10 @@ class Kernel(JointKernel):
         """Return the expectation of k between any two components of two embedded beliefs, shape (n, m)."""
         return self._evaluate(left.centres, right.centres)
 
+    def square(self, cloud: Cloud) -> float:
+        """Return E[k(c, c')] for independent c and c' of one embedded belief: the squared norm of its embedding."""
+        return inner(self, cloud, cloud)
+
     def gradient(self, left: Cloud, right: Cloud) -> Array:
         """Return the derivatives of `compare` by the logarithms of the `parameters`, shape (q, n, m)."""
         return np.empty((0, len(left.weights), len(right.weights)))
@@ -146,7 +153,9 @@ class Kernel(JointKernel):
 
 def inner(kernel: Kernel, left: Cloud, right: Cloud) -> float:
     """Return E[k(c, c')] for two embedded beliefs."""
-    return float(left.weights @ kernel.compare(left, right) @ right.weights)
+    n = max(1, CHUNK // len(right.weights))
+    parts = (left.rows(slice(i, i + n)) for i in range(0, len(left.weights), n))
+    return float(sum(part.weights @ kernel.compare(part, right) @ right.weights for part in parts))
 
 
 def sum_of_atoms(kernel: Kernel, embed: Callable[[Kernel], Sequence[Sequence[Cloud]]]) -> Array:
@@ -184,7 +193,7 @@ def scales_for(owner: str, lengthscale: float | tuple[float, ...], p: int) -> Ar
     """Return a length scale for each of p dimensions."""
     if isinstance(lengthscale, tuple) and len(lengthscale) != p:
         raise ValueError(f"{owner}: lengthscale must have {p} entries, one for each dimension, got {len(lengthscale)}")
-    return np.broadcast_to(np.asarray(lengthscale, dtype=np.float64), (p,))
+    return np.array(lengthscale) if isinstance(lengthscale, tuple) else np.full(p, lengthscale)
 
 
 def split(owner: str, lengthscale: float | tuple[float, ...], a: int) -> tuple[Any, Any]:

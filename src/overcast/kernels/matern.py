@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 from overcast import _check
 from overcast._check import Array
 from overcast.beliefs.cloud import Cloud
-from overcast.kernels.base import Kernel, by_scale, lengthscales, scales_for
+from overcast.kernels.base import Kernel, lengthscales, scales_for
 
 SMOOTHNESS = (0.5, 1.5, 2.5)
 
@@ -62,16 +62,22 @@ class Matern(Kernel):
         return Matern(self.nu, tuple(values) if isinstance(self.lengthscale, tuple) else values[0])
 
     def gradient(self, left: Cloud, right: Cloud) -> Array:
-        """dk / d log l_i = -(k'(s) / s) 2 nu (u_i - v_i)^2 / l_i^2."""
+        """dk / d log l_i = -(k'(s) / s) 2 nu (u_i - v_i)^2 / l_i^2, which add up to -k'(s) s."""
         s = self._distance(left.centres, right.centres)
-        decay = np.exp(-s)
+        slope = np.exp(-s)  # -k'(s) / s
         if self.nu == 0.5:
-            slope = np.divide(decay, s, out=np.zeros_like(s), where=s > 0)  # the gap below is zero where s is
-        else:
-            slope = decay if self.nu == 1.5 else decay * (1.0 + s) / 3.0
-        scales = scales_for("Matern", self.lengthscale, left.centres.shape[1])
-        gaps = (left.centres.T[:, :, None] - right.centres.T[:, None, :]) / scales[:, None, None]
-        return by_scale(self.lengthscale, 2.0 * self.nu * gaps * gaps * slope)
+            slope /= np.maximum(s, 1e-150)  # where s is zero, so is the gap that it meets
+        elif self.nu == 2.5:
+            slope *= (1.0 + s) / 3.0
+        if not isinstance(self.lengthscale, tuple):
+            return np.asarray((s * s * slope)[None])
+        out = np.empty((len(self.lengthscale), *s.shape))
+        for i, scale in enumerate(self.lengthscale):
+            gap = np.subtract.outer(left.centres[:, i], right.centres[:, i], out=out[i])
+            gap *= math.sqrt(2.0 * self.nu) / scale
+            gap *= gap
+            gap *= slope
+        return out
 
     def frequencies(self, n: int, dim: int, rng: np.random.Generator) -> Array:
         """The spectral density is a multivariate t with 2 nu degrees of freedom, scaled by 1 / l."""

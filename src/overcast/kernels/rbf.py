@@ -64,6 +64,14 @@ class RBF(Kernel):
         scales = scales_for("RBF", self.lengthscale, left.centres.shape[1])
         return _diagonal(left, right, scales) if kind == 1 else _full(left, right, scales)
 
+    def square(self, cloud: Cloud) -> float:
+        if len(cloud.weights) > 1 or kind_of(cloud.spread) == 2:
+            return super().square(cloud)
+        if cloud.spread is None:
+            return 1.0
+        scales = scales_for("RBF", self.lengthscale, cloud.centres.shape[1])
+        return float(1.0 / np.sqrt((1.0 + 2.0 * cloud.spread[0] / scales**2).prod()))
+
     def parameters(self) -> tuple[float, ...]:
         return self.lengthscale if isinstance(self.lengthscale, tuple) else (self.lengthscale,)
 
@@ -72,17 +80,15 @@ class RBF(Kernel):
 
     def gradient(self, left: Cloud, right: Cloud) -> Array:
         """With M = (Lambda + S)^-1, d log k / d log l_i = 1 - l_i^2 M_ii + l_i^2 (M D)_i^2."""
-        c = left.centres.shape[1]
-        squares = scales_for("RBF", self.lengthscale, c) ** 2
-        gap = (left.centres[:, None] - right.centres[None])[..., None]  # (n, m, c, 1)
-        total = np.zeros((len(left.weights), len(right.weights), c, c)) + np.diag(squares)
-        for cloud, axis in ((left, 1), (right, 0)):
-            spread = of_kind(cloud.spread, 2, cloud.centres.shape)
-            assert spread is not None
-            total += np.expand_dims(spread, axis)
-        inverse = np.linalg.inv(total)
-        logs = 1.0 - squares * np.diagonal(inverse, axis1=-2, axis2=-1) + squares * (inverse @ gap)[..., 0] ** 2
-        return by_scale(self.lengthscale, np.moveaxis(logs, -1, 0) * self.compare(left, right))
+        kind = max(kind_of(left.spread), kind_of(right.spread))
+        scales = scales_for("RBF", self.lengthscale, left.centres.shape[1])
+        if kind == 0 and isinstance(self.lengthscale, float):
+            squares = cdist(left.centres / scales, right.centres / scales, "sqeuclidean")
+            return np.asarray((squares * np.exp(-0.5 * squares))[None])
+        slopes = (_full_slopes if kind == 2 else _diagonal_slopes)(left, right, scales)
+        slopes = by_scale(self.lengthscale, slopes)
+        slopes *= self.compare(left, right)
+        return slopes
 
     def frequencies(self, n: int, dim: int, rng: np.random.Generator) -> Array:
         """The spectral density is N(0, Lambda^-1)."""
@@ -108,11 +114,12 @@ class RBF(Kernel):
 def _diagonal(left: Cloud, right: Cloud, scales: Array) -> Array:
     n, m = len(left.weights), len(right.weights)
     exponent, volume = np.zeros((n, m)), np.ones((n, m))
-    for i, scale in enumerate(scales):
+    for i, scale in enumerate(scales.tolist()):
         total = np.full((n, m), scale * scale)
-        for cloud, axis in ((left, 1), (right, 0)):
-            if cloud.spread is not None:
-                total += np.expand_dims(cloud.spread[:, i], axis)
+        if left.spread is not None:
+            total += left.spread[:, i, None]
+        if right.spread is not None:
+            total += right.spread[:, i]
         gap = np.subtract.outer(left.centres[:, i], right.centres[:, i])
         gap *= gap
         gap /= total
@@ -145,3 +152,45 @@ def _full(left: Cloud, right: Cloud, scales: Array) -> Array:
             gap[i + 1 :] -= factor * gap[i]
             total[i + 1 :, i + 1 :] -= factor[:, None] * total[i, i + 1 :]
     return np.asarray(np.exp(-0.5 * exponent) / np.sqrt(volume))
+
+
+def _diagonal_slopes(left: Cloud, right: Cloud, scales: Array) -> Array:
+    """Return d log k / d log l_i, (c, n, m), where M is diagonal."""
+    out = np.empty((len(scales), len(left.weights), len(right.weights)))
+    for i, square in enumerate(scales**2):
+        gap = np.subtract.outer(left.centres[:, i], right.centres[:, i], out=out[i])
+        gap *= gap
+        if left.spread is None and right.spread is None:
+            gap *= 1.0 / square
+            continue
+        share = np.full(gap.shape, square)  # of l^2 in l^2 + S, which is l^2 M
+        for cloud, axis in ((left, 1), (right, 0)):
+            if cloud.spread is not None:
+                share += np.expand_dims(cloud.spread[:, i], axis)
+        np.divide(square, share, out=share)
+        gap *= share
+        gap *= 1.0 / square
+        gap -= 1.0
+        gap *= share
+        gap += 1.0
+    return out
+
+
+def _full_slopes(left: Cloud, right: Cloud, scales: Array) -> Array:
+    """Return the same for any M: turn (Lambda + S | D) into (M | M D) by elimination, all pairs at once."""
+    c = len(scales)
+    table = np.zeros((c, c + 1, len(left.weights), len(right.weights)))
+    table[np.arange(c), np.arange(c)] = (scales**2)[:, None, None]
+    for cloud, axis in ((left, -1), (right, -2)):
+        spread = of_kind(cloud.spread, 2, cloud.centres.shape)
+        assert spread is not None
+        table[:, :c] += np.expand_dims(np.moveaxis(spread, 0, -1), axis)
+    table[:, c] = left.centres.T[:, :, None] - right.centres.T[:, None, :]
+    for i in range(c):
+        row, column = table[i] / table[i, i], table[:, i].copy()
+        row[i] = 1.0 / column[i]
+        table[:, i] = 0.0
+        table -= column[:, None] * row
+        table[i] = row
+    diagonal, solved = table[np.arange(c), np.arange(c)], table[:, c]
+    return np.asarray(1.0 - (scales**2)[:, None, None] * (diagonal - solved * solved))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -110,7 +110,7 @@ class Model(ABC):
     #: lambda
     ridge: float
     #: trials that share one lock-step in a simulation, fixed so that results do not depend on the number of workers
-    block: ClassVar[int] = 100
+    block: int = 100
 
     @abstractmethod
     def start(self, actions: Array, context_dim: int) -> LastingLearner:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.linalg.blas import dtrsm
 
 from overcast._check import Array
 
-# Rows that share one product. Within a block the inverse of the factor is kept, so that a solve is a few products of
-# matrices; finished blocks never change and nothing is copied when the factor grows.
+# Rows that share one product; finished blocks never change and nothing is copied when the factor grows. Within a block
+# the factor is solved by substitution: its inverse would be no faster, and lose all digits where M is nearly singular.
 BLOCK = 96
 
 
@@ -28,7 +29,7 @@ class Cholesky:
 
     def __init__(self) -> None:
         self._before: list[Array] = []  # of each block, the entries of L left of its diagonal block, (BLOCK, before)
-        self._inverse: list[Array] = []  # of each block, the inverse of its diagonal block, (BLOCK, BLOCK)
+        self._within: list[Array] = []  # of each block, its diagonal block, (BLOCK, BLOCK)
         self._size = 0
         self.log_det = 0.0  #: log det M
 
@@ -38,14 +39,15 @@ class Cholesky:
     def solve(self, right: Array) -> Array:
         """Return L^-1 right for right (t, m), shape (t, m)."""
         out = np.empty((self._size, right.shape[1]))
-        for i, (before, inverse) in enumerate(zip(self._before, self._inverse, strict=True)):
+        for i, (before, within) in enumerate(zip(self._before, self._within, strict=True)):
             low = i * BLOCK
             high = min(low + BLOCK, self._size)
             n = high - low
             part = right[low:high]
             if low:
                 part = part - before[:n] @ out[:low]
-            np.matmul(inverse[:n, :n], part, out=out[low:high])
+            # Transposed, rows are the columns that BLAS takes without a copy.
+            out[low:high] = dtrsm(1.0, within[:n, :n].T, part.T, side=1).T
         return out
 
     def append(self, row: Array, pivot: float) -> None:
@@ -54,10 +56,9 @@ class Cholesky:
         low = self._size - n
         if n == 0:
             self._before.append(np.empty((BLOCK, low)))
-            self._inverse.append(np.zeros((BLOCK, BLOCK)))
-        inverse = self._inverse[-1]
+            self._within.append(np.zeros((BLOCK, BLOCK)))
         self._before[-1][n] = row[:low]
-        inverse[n, :n] = row[low:] @ inverse[:n, :n] * (-1.0 / pivot)
-        inverse[n, n] = 1.0 / pivot
+        self._within[-1][n, :n] = row[low:]
+        self._within[-1][n, n] = pivot
         self._size += 1
         self.log_det += 2.0 * math.log(pivot)

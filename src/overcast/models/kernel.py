@@ -6,9 +6,10 @@ import math
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from overcast import _check
 from overcast._check import Array
@@ -52,7 +53,7 @@ class KernelModel(Model):
     kernel: JointKernel
     ridge: float = 1.0
 
-    block: ClassVar[int] = 10  # each trial keeps a factor of t^2 / 2 numbers
+    block = 10  # each trial keeps a factor of t^2 / 2 numbers
 
     def __post_init__(self) -> None:
         if not isinstance(self.kernel, JointKernel):
@@ -63,7 +64,7 @@ class KernelModel(Model):
         object.__setattr__(self, "ridge", _check.number("KernelModel", "ridge", self.ridge, above=0.0))
 
     def start(self, actions: Array, context_dim: int) -> KernelLearner:
-        return KernelLearner(self, actions)
+        return KernelLearner(self, actions, context_dim)
 
 
 class View(NamedTuple):
@@ -83,10 +84,13 @@ class Evidence(NamedTuple):
 class KernelLearner(LastingLearner):
     """The rounds seen so far, and a growing Cholesky factor L of K + lambda I."""
 
-    def __init__(self, model: KernelModel, actions: Array) -> None:
+    def __init__(self, model: KernelModel, actions: Array, context_dim: int) -> None:
         self._ridge = model.ridge
+        self._context_dim = context_dim
         self._actions = actions
         self._terms = model.kernel.terms(actions.shape[1])
+        for kernel, _ in self._terms:
+            kernel._evaluate(actions[:1], actions[:1])  # refuses actions of another dimension now, not when it learns
         self._diagonals = [kernel.diagonal(actions) for kernel, _ in self._terms]  # (k,) each
         self._memories = [Memory(kernel) for _, kernel in self._terms]
         self._factor = Cholesky()
@@ -118,23 +122,25 @@ class KernelLearner(LastingLearner):
         return View(tuple(clouds), tuple(squares))
 
     def estimate(self, view: View) -> Estimate:
-        squares = self._squares(view)
+        own = self._squares(view)
         if not len(self):
-            return Estimate(np.zeros(len(squares)), np.sqrt(squares / self._ridge))
+            return Estimate(np.zeros(len(own)), np.sqrt(own / self._ridge))
         half = self._solve(view)
         self._latest = view, half
         mean = self._whitened[: len(self)] @ half
-        squares = squares - np.einsum("tk,tk->k", half, half)
-        if squares.min() < -self._rounding:
-            raise _not_positive(f"a squared width of {squares.min() / self._ridge:.3g}")
+        squares = own - np.einsum("tk,tk->k", half, half)
+        if squares.min() < -ROUNDING * (self._trace + own.max() + self._ridge):
+            raise self._not_positive(f"a squared width of {squares.min() / self._ridge:.3g}")
         return Estimate(mean, np.sqrt(np.maximum(squares, 0.0) / self._ridge))
 
     def _squares(self, view: View) -> Array:
         """Return s_t(x), the squared norms of the embeddings of all actions, (k,)."""
         parts = (diagonal * square for diagonal, square in zip(self._diagonals, view.squares, strict=True))
         squares = np.asarray(sum(parts))
+        if not np.isfinite(squares).all():
+            raise ValueError(f"KernelModel: {self._names} must give finite numbers, got others; scale the contexts")
         if squares.min() < 0.0:
-            raise _not_positive(f"a squared norm of {squares.min():.3g}")
+            raise self._not_positive(f"a squared norm of {squares.min():.3g}")
         return squares
 
     def _solve(self, view: View) -> Array:
@@ -168,8 +174,8 @@ class KernelLearner(LastingLearner):
         rounding = ROUNDING * (self._trace + own + self._ridge)
         ridge = max(self._ridge, rounding)
         square = own + ridge - float(column @ column)
-        if square < ridge - rounding:
-            raise _not_positive(f"{square - ridge:.3g} left of the variance of round {t + 1}")
+        if not square >= ridge - rounding:
+            raise self._not_positive(f"{square - ridge:.3g} left of the variance of round {t + 1}")
         if ridge > self._ridge:
             self._add_jitter(ridge - self._ridge)
         pivot = math.sqrt(max(square, ridge))  # more than ridge, but for rounding
@@ -213,16 +219,24 @@ class KernelLearner(LastingLearner):
             warnings.warn(
                 f"KernelModel: ridge={self._ridge:g} is lost in rounding; {jitter:.3g} was added to it",
                 RuntimeWarning,
-                stacklevel=2,
+                stacklevel=4,  # where the bandit was told to learn
             )
         self.jitter = max(self.jitter, jitter)
 
-    @property
-    def _rounding(self) -> float:
-        return ROUNDING * (self._trace + self._ridge)
-
     def norm(self, evidence: Evidence) -> Array:
         return np.asarray(np.sqrt(self._squares(evidence.view)[evidence.action]))
+
+    @property
+    def _names(self) -> str:
+        """The kernels behind the model's, for error messages."""
+        names = (type(atom).__name__ for term in self._terms for kernel in term for _, atom in kernel.atoms())
+        return " and ".join(dict.fromkeys(names))
+
+    def _not_positive(self, what: str) -> ValueError:
+        return ValueError(
+            f"KernelModel: kernel must be positive semi-definite, got {self._names} with {what}; "
+            "a sum or product of kernels that are so is so too"
+        )
 
     @property
     def log_det(self) -> float:
@@ -244,9 +258,9 @@ class KernelLearner(LastingLearner):
             self.learn(evidence, reward)
 
     def state(self) -> dict[str, Array]:
-        rounds = list(self.rounds())
-        rewards = np.array([reward for _, reward in rounds])
-        return self.pack([evidence for evidence, _ in rounds]) | {"reward": rewards}
+        t = len(self)
+        taken = np.fromiter(self._taken, dtype=np.intp)[self._place[:t]]
+        return _arrays(taken, self._memories) | {"reward": self._rewards[:t].copy()}
 
     def restore(self, state: dict[str, Array]) -> None:
         """Learn the rounds again: the factor is not kept, which would be t^2 numbers."""
@@ -254,30 +268,40 @@ class KernelLearner(LastingLearner):
             self.learn(evidence, float(reward))
 
     def pack(self, evidence: Sequence[Evidence]) -> dict[str, Array]:
-        arrays = {"action": np.array([item.action for item in evidence], dtype=np.float64)}
-        for j, (_, kernel) in enumerate(self._terms):
-            memory = Memory(kernel)
-            for item in evidence:
-                memory.append(item.view.clouds[j])
-            weights, centres, spread = memory.cloud
-            arrays |= {f"{j}.weights": weights, f"{j}.centres": centres, f"{j}.start": memory.starts.astype(np.float64)}
-            arrays |= {} if spread is None else {f"{j}.spread": spread}
-        return arrays
+        memories = [Memory(kernel) for _, kernel in self._terms]
+        for item in evidence:
+            for memory, cloud in zip(memories, item.view.clouds, strict=True):
+                memory.append(cloud)
+        return _arrays(np.array([item.action for item in evidence], dtype=np.intp), memories)
 
     def unpack(self, arrays: dict[str, Array]) -> list[Evidence]:
         index = [range(len(self._actions))[int(i)] for i in arrays["action"]]
-        by_term = [
-            cut(
-                Cloud(arrays[f"{j}.weights"], arrays[f"{j}.centres"], arrays.get(f"{j}.spread")),
-                arrays[f"{j}.start"].astype(np.intp),
-            )
-            for j in range(len(self._terms))
-        ]
+        by_term = []
+        for j, (_, kernel) in enumerate(self._terms):
+            cloud = Cloud(arrays[f"{j}.weights"], arrays[f"{j}.centres"], arrays.get(f"{j}.spread"))
+            sample = kernel.embed_points(np.zeros((1, self._context_dim)), np.ones(1))
+            by_term.append(_cut(cloud, arrays[f"{j}.start"].astype(np.intp), sample.centres.shape[1]))
         return [Evidence(i, self._view(clouds)) for i, *clouds in zip(index, *by_term, strict=True)]
 
 
-def _not_positive(what: str) -> ValueError:
-    return ValueError(
-        f"KernelModel: kernel must be positive semi-definite, got {what}; "
-        "a sum or product of kernels that are so is so too"
-    )
+def _cut(cloud: Cloud, starts: NDArray[np.intp], c: int) -> list[Cloud]:
+    """Return the beliefs of arrays from a file, if they fit each other and have centres of this dimension."""
+    (n,) = cloud.weights.shape
+    if not n and not len(starts):
+        return []
+    edges = np.append(starts, n)
+    whole = edges[0] == 0 and bool((np.diff(edges) > 0).all())
+    spread = (n, c) if cloud.spread is None else cloud.spread.shape
+    if not whole or cloud.centres.shape != (n, c) or spread not in ((n, c), (n, c, c)):
+        raise ValueError("the beliefs do not fit their components")
+    return cut(cloud, starts)
+
+
+def _arrays(actions: NDArray[np.intp], memories: Sequence[Memory]) -> dict[str, Array]:
+    """Return rounds as arrays: their actions (t,), and their beliefs as each term of the kernel keeps them."""
+    arrays = {"action": actions.astype(np.float64)}
+    for j, memory in enumerate(memories):
+        weights, centres, spread = memory.cloud
+        arrays |= {f"{j}.weights": weights, f"{j}.centres": centres, f"{j}.start": memory.starts.astype(np.float64)}
+        arrays |= {} if spread is None else {f"{j}.spread": spread}
+    return arrays

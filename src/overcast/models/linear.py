@@ -13,7 +13,7 @@ from overcast._check import Array
 from overcast.beliefs.base import Belief
 from overcast.beliefs.stacked import BeliefStack
 from overcast.features import Disjoint, FeatureMap, Separable
-from overcast.features.base import no_closed_form
+from overcast.features.base import FeaturesAt, no_closed_form
 from overcast.models.base import Estimate, Generators, Index, LastingLearner, Model
 from overcast.models.ridge import Ridge
 
@@ -157,25 +157,26 @@ class _DenseLearner(LinearLearner):
     """A view is psi of all actions, (..., k, d)."""
 
     def __init__(self, model: LinearModel, actions: Array, context_dim: int, leading: tuple[int, ...]) -> None:
-        self._map = model.features
-        self._actions = actions
+        features = model.features
+        sets = [actions] if actions.ndim == 2 else list(actions)  # one for all trials, or one each
+        self._features = [features.at(own, context_dim) for own in sets]
         self._rows = np.arange(leading[0]) if leading else None
-        self.fit = Ridge(self._map.size(actions.shape[-1], context_dim), model.ridge, leading)
+        self.fit = Ridge(features.size(actions.shape[-1], context_dim), model.ridge, leading)
 
     def encode(self, belief: Belief | BeliefStack) -> Array:
         if isinstance(belief, BeliefStack):
-            beliefs = [belief[i] for i in range(len(belief))]
-            return np.stack([self._map.expected(self._of_trial(i), b) for i, b in enumerate(beliefs)])
-        return self._map.expected(self._actions, belief)
+            return np.stack([self._of_trial(i).expected(belief[i]) for i in range(len(belief))])
+        return self._features[0].expected(belief)
 
     def encode_sampled(self, belief: Belief | BeliefStack, samples: int, rng: Generators) -> Array:
-        contexts = belief.sample(samples, rng)  # type: ignore[arg-type]
-        if contexts.ndim == 3:
-            return np.stack([self._map(self._of_trial(i), c).mean(axis=1) for i, c in enumerate(contexts)])
-        return np.asarray(self._map(self._actions, contexts).mean(axis=1))
+        if isinstance(belief, BeliefStack):
+            assert isinstance(rng, Sequence)
+            return np.stack([self._of_trial(i).sampled(belief[i], samples, own) for i, own in enumerate(rng)])
+        assert isinstance(rng, np.random.Generator)
+        return self._features[0].sampled(belief, samples, rng)
 
-    def _of_trial(self, i: int) -> Array:
-        return self._actions if self._actions.ndim == 2 else np.asarray(self._actions[i])
+    def _of_trial(self, i: int) -> FeaturesAt:
+        return self._features[i if len(self._features) > 1 else 0]
 
     def estimate(self, view: Array) -> Estimate:
         mean = (view @ self.fit.theta[..., None])[..., 0]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from overcast._check import Array
 from overcast.beliefs.cloud import Cloud, Complex, kind_of, of_kind
-from overcast.kernels.base import Kernel, inner
+from overcast.kernels.base import CHUNK, Kernel
 
 T = TypeVar("T", bound=np.generic)
 
@@ -24,9 +24,6 @@ MAX_GRID = 8_000
 
 # Standard deviations of a normal component that count as its extent.
 EXTENT = 7.0
-
-# Numbers that one product of the plain way may hold.
-CHUNK = 2_000_000
 
 
 class Memory:
@@ -82,7 +79,7 @@ class Memory:
     def square(self, cloud: Cloud) -> float:
         """Return <mu, mu>."""
         if self._squared is None or self._squared[0] is not cloud:
-            self._squared = cloud, inner(self.kernel, cloud, cloud)
+            self._squared = cloud, self.kernel.square(cloud)
         return self._squared[1]
 
     def inner(self, cloud: Cloud) -> Array:
@@ -100,7 +97,7 @@ class Memory:
         everything = self.cloud
         n = max(1, CHUNK // len(cloud.weights))
         parts = [
-            self.kernel.compare(_rows(everything, slice(i, i + n)), cloud) @ cloud.weights
+            self.kernel.compare(everything.rows(slice(i, i + n)), cloud) @ cloud.weights
             for i in range(0, self._used, n)
         ]
         by_component = parts[0] if len(parts) == 1 else np.concatenate([np.empty(0), *parts])
@@ -216,12 +213,8 @@ def _range(cloud: Cloud) -> tuple[Array, Array]:
 
 def cut(cloud: Cloud, starts: NDArray[np.intp]) -> list[Cloud]:
     """Return the beliefs whose components were put one after the other."""
-    ends = [*starts[1:], len(cloud.weights)]
-    return [_rows(cloud, slice(start, end)) for start, end in zip(starts, ends, strict=True)]
-
-
-def _rows(cloud: Cloud, rows: slice) -> Cloud:
-    return Cloud(cloud.weights[rows], cloud.centres[rows], None if cloud.spread is None else cloud.spread[rows])
+    ends = np.append(starts, len(cloud.weights))[1:]
+    return [cloud.rows(slice(start, end)) for start, end in zip(starts, ends, strict=True)]
 
 
 def room(array: NDArray[T], need: int) -> NDArray[T]:

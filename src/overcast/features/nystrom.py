@@ -1,0 +1,158 @@
+"""Nystrom features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import ArrayLike, NDArray
+
+from overcast import _check
+from overcast._check import Array
+from overcast.beliefs.base import Belief, NoClosedForm
+from overcast.beliefs.cloud import Cloud, mixed
+from overcast.features.base import FeatureMap, FeaturesAt, check_joint, no_closed_form
+from overcast.kernels.base import JointKernel, Kernel, Term
+
+# A pair that others explain up to this share of the largest k((x, c), (x, c)) adds nothing but rounding.
+TOLERANCE = 1e-12
+
+
+@dataclass(frozen=True, repr=False)
+class Nystrom(FeatureMap):
+    """Features of any kernel, exact on inducing pairs (x_p, c_p) and approximate between them.
+
+    phi(x, c) = L^-1 k_P(x, c), where k_P holds k((x_p, c_p), (x, c)) and L L^T = k_P of the pairs themselves:
+    phi(x, c)^T phi(x', c') = k wherever one of both is a pair. E_mu[k_P(x, c)] is the sum over the kernel's terms of
+    action_kernel(x_p, x) <k_{c_p}, mu>: expectations are exact wherever the context kernels' mean embeddings are.
+
+    Take pairs that are typical of what will come, e.g. actions with draws of past beliefs. Pairs that follow from
+    others, such as duplicates, are left out, so that d is the number of independent ones.
+
+    Parameters
+    ----------
+    kernel : of actions and contexts, e.g. `Product(RBF(0.5), Matern(2.5, 1.0))`
+    actions, contexts : (m, a) and (m, c), a pair a row
+
+    Examples
+    --------
+    >>> from overcast.kernels import RBF, Product
+    >>> phi = Nystrom(Product(RBF(0.5), RBF(1.0)), actions=[[0.0], [0.5], [0.5]], contexts=[[0.0], [1.0], [1.0]])
+    >>> phi.size(1, 1)
+    2
+    >>> round(float(np.sum(phi([[0.0]], [[0.0]]) * phi([[0.5]], [[1.0]]))), 4)  # exp(-1)
+    0.3679
+    """
+
+    kernel: JointKernel
+    actions: ArrayLike
+    contexts: ArrayLike
+
+    def __post_init__(self) -> None:
+        check_joint("Nystrom", self.kernel)
+        actions = _check.array("Nystrom", "actions", self.actions, ("m", "a"))
+        contexts = _check.array("Nystrom", "contexts", self.contexts, (len(actions), "c"))
+        # Tuples can be compared, hashed and written to files.
+        object.__setattr__(self, "actions", tuple(map(tuple, actions.tolist())))
+        object.__setattr__(self, "contexts", tuple(map(tuple, contexts.tolist())))
+        _inducing(self)  # faults of the kernel show at once
+
+    def __repr__(self) -> str:
+        return f"Nystrom({self.kernel}, {len(np.asarray(self.actions))} pairs)"
+
+    def size(self, a: int, c: int) -> int:
+        known = _inducing(self)
+        for name, got, pairs in (("actions", a, known.actions), ("contexts", c, known.contexts)):
+            if got != pairs.shape[1]:
+                raise ValueError(f"Nystrom: {name} must have the {pairs.shape[1]} dimensions of the pairs, got {got}")
+        return len(known.actions)
+
+    def _at(self, actions: Array, c: int) -> _NystromAt:
+        return _NystromAt(self, actions)
+
+    def _evaluate(self, actions: Array, contexts: Array) -> Array:
+        pairs = _inducing(self)
+        k, n, d = len(actions), len(contexts), len(pairs.actions)
+        cross = sum(
+            action._evaluate(pairs.actions, actions)[:, :, None] * context._evaluate(pairs.contexts, contexts)[:, None]
+            for action, context in pairs.terms
+        )
+        return pairs.solve(np.asarray(cross).reshape(d, k * n)).T.reshape(k, n, d)
+
+    def _expected(self, actions: Array, belief: Belief) -> Array:
+        return self._at(actions, belief.dim).expected(belief)
+
+    def _sampled(self, actions: Array, belief: Belief, samples: int, rng: np.random.Generator) -> Array:
+        return self._at(actions, belief.dim).sampled(belief, samples, rng)
+
+
+class _Inducing(NamedTuple):
+    """The independent pairs, the kernel as a sum of products, and L."""
+
+    actions: Array
+    contexts: Array
+    terms: tuple[Term, ...]
+    factor: Array
+
+    def solve(self, cross: Array) -> Array:
+        return np.asarray(scipy.linalg.solve_triangular(self.factor, cross, lower=True, check_finite=False))
+
+
+@lru_cache(maxsize=64)
+def _inducing(features: Nystrom) -> _Inducing:
+    actions, contexts = np.array(features.actions), np.array(features.contexts)
+    terms = features.kernel.terms(actions.shape[1])
+    gram = np.asarray(sum(x._evaluate(actions, actions) * c._evaluate(contexts, contexts) for x, c in terms))
+    factor, order, rank, _ = scipy.linalg.lapack.dpstrf(gram, lower=1, tol=TOLERANCE * float(np.diagonal(gram).max()))
+    if not rank:
+        raise ValueError("Nystrom: kernel must be above zero at one pair at least, got zero at all")
+    kept = order[:rank] - 1
+    return _Inducing(actions[kept], contexts[kept], terms, np.tril(factor[:rank, :rank]))
+
+
+class _NystromAt(FeaturesAt):
+    """The action kernels between pairs and fixed actions, (d, k) for each term."""
+
+    def __init__(self, features: Nystrom, actions: Array) -> None:
+        self._features = features
+        self._pairs = _inducing(features)
+        self._tables = [action._evaluate(self._pairs.actions, actions) for action, _ in self._pairs.terms]
+        self._embedded = [_Embedded(context, self._pairs.contexts) for _, context in self._pairs.terms]
+
+    def expected(self, belief: Belief) -> Array:
+        try:
+            return self._features_of(lambda kernel: kernel.embed(belief))
+        except NoClosedForm:
+            raise no_closed_form(self._features, belief) from None
+
+    def sampled(self, belief: Belief, samples: int, rng: np.random.Generator) -> Array:
+        draws, weights = belief.sample(samples, rng), np.full(samples, 1.0 / samples)
+        return self._features_of(lambda kernel: kernel.embed_points(draws, weights))
+
+    def _features_of(self, embed: Callable[[Kernel], Cloud]) -> Array:
+        each = zip(self._tables, self._embedded, strict=True)
+        cross = sum(table * known.inner(embed(known.kernel))[:, None] for table, known in each)
+        return self._pairs.solve(np.asarray(cross)).T
+
+
+class _Embedded:
+    """The contexts of the pairs as a kernel sees them."""
+
+    def __init__(self, kernel: Kernel, contexts: Array) -> None:
+        self.kernel = kernel
+        clouds = [kernel.embed_points(context[None], np.ones(1)) for context in contexts]
+        self._cloud = mixed(clouds, np.ones(len(clouds)))
+        self._starts = _starts(clouds)
+
+    def inner(self, cloud: Cloud) -> Array:
+        """Return <k_{c_p}, mu> for each pair, (d,)."""
+        by_component = self._cloud.weights * (self.kernel.compare(self._cloud, cloud) @ cloud.weights)
+        return np.add.reduceat(by_component, self._starts)
+
+
+def _starts(clouds: Sequence[Cloud]) -> NDArray[np.intp]:
+    return np.cumsum([0, *(len(cloud.weights) for cloud in clouds[:-1])], dtype=np.intp)

@@ -1,0 +1,81 @@
+"""Rewards from the Hilbert space of a kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import overcast as oc
+from overcast.environments import RKHS
+from overcast.kernels import RBF, Constant, JointKernel, Linear, Matern, Polynomial, Product
+from support import refused
+
+KERNELS: list[JointKernel] = [
+    Product(RBF(0.2), RBF(0.1)),
+    RBF((0.2, 0.3, 0.4)),
+    0.5 * Product(Matern(2.5, 0.3), RBF(0.2)) + 0.5 * Product(Constant(), Linear()),
+    Product(RBF(0.5), Polynomial(2, 0.1)),
+]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_expected_rewards_are_averages_over_the_forecast(kernel: JointKernel) -> None:
+    """f is smooth, so that f at 20,001 equally likely points of a normal forecast gives its average to four digits."""
+    env = RKHS(kernel, k=4, action_dim=1, context_dim=2 if "0.4" in repr(kernel) else 1, spreads=(0.3,))
+    trials = env.start_all([np.random.default_rng(3)])
+    function = trials._functions[0]  # type: ignore[attr-defined]
+    now = trials.step(np.empty((1, 0), dtype=np.intp))
+    np.testing.assert_allclose(function(now.context, None), now.rewards, atol=1e-12)
+    draws = now.belief[0].sample(40_000, np.random.default_rng(0))
+    values = function(draws, None)
+    error = values.std(axis=0) / np.sqrt(len(draws))
+    assert (np.abs(values.mean(axis=0) - now.expected[0]) <= 5 * error).all()  # 6e-7 a number
+
+
+def test_the_function_has_unit_norm() -> None:
+    """||f||^2 = alpha^T K alpha, with K from the kernel's own values at the points of the expansion."""
+    env = RKHS(k=3, points=20)
+    rng = np.random.default_rng(0)
+    function = env.start_all([rng])._functions[0]  # type: ignore[attr-defined]
+    (_, cloud, _) = function._terms[0]
+    again = np.random.default_rng(0)
+    again.random((3, 1))
+    actions, contexts = again.random((20, 1)), again.random((20, 1))
+    np.testing.assert_array_equal(cloud.centres, contexts)
+    gram = RBF(0.2)(actions, actions) * RBF(0.1)(contexts, contexts)
+    assert function._alpha @ gram @ function._alpha == pytest.approx(1.0)
+
+
+def test_a_forecasts_width_changes_the_best_action() -> None:
+    """Otherwise the mean of the context would do."""
+    env = RKHS()
+    runs = oc.simulate(env, oc.KernelModel(env.kernel), oc.UCB(0.2), steps=5, trials=2)
+    assert runs.regret.shape == (2, 5)
+    trial = env.start(np.random.default_rng(1))
+    rounds = [trial.step(np.empty(0, dtype=np.intp)) for _ in range(200)]
+    function = env.start_all([np.random.default_rng(1)])._functions[0]  # type: ignore[attr-defined]
+    at_mean = [int(function(now.belief.mean()[None], None)[0].argmax()) for now in rounds]
+    assert np.mean([best != int(now.expected.argmax()) for best, now in zip(at_mean, rounds, strict=True)]) > 0.3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"kernel": 3.0}, "kernel must be a kernel such as"),
+        ({"k": 0}, "k must be >= 1"),
+        ({"points": 1.5}, "points must be a whole number"),
+        ({"noise": -1.0}, "noise must be >= 0"),
+        ({"spreads": ()}, "spreads must have shape"),
+        ({"spreads": (-0.3, 0.1)}, "spreads must be >= 0"),
+    ],
+)
+def test_bad_arguments(arguments: dict[str, Any], words: str) -> None:
+    with refused((ValueError, TypeError), "RKHS", words):
+        RKHS(**arguments)
+
+
+def test_a_kernel_without_closed_form_is_refused() -> None:
+    with refused(oc.NoClosedForm, "Matern", "pass samples="):
+        RKHS(Product(RBF(1.0), Matern(2.5, 1.0)))
