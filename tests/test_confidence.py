@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from overcast._check import Array
-from overcast.confidence import Confidence, Expected, Observed, Sampled
+from overcast.confidence import Confidence, Expected, Kernel, Observed, Sampled
 from overcast.models import Progress
 
-CLASSES: list[type[Any]] = [Expected, Sampled, Observed]
+CLASSES: list[type[Any]] = [Expected, Sampled, Observed, Kernel]
 
 # The formulas of the paper, from real matrices: V is V_t, V0 is V_0 = lambda I.
 
@@ -86,6 +86,35 @@ def test_observed_is_theorem_2(delta: float, sigma: float, ridge: float, t: int,
     assert float(confidence.regret_bound(progress, confidence.beta(progress))) == pytest.approx(bound, rel=1e-12)
 
 
+@SITUATIONS
+def test_kernel_is_theorem_3(delta: float, sigma: float, ridge: float, t: int, k: int) -> None:
+    """From a Gram matrix of t features: the determinant of I + K / lambda is that of V_t / lambda."""
+    psi = np.random.default_rng(0).normal(size=(t, 4))
+    psi /= np.maximum(1.0, np.linalg.norm(psi, axis=1, keepdims=True))
+    log_det = float(np.linalg.slogdet(np.eye(t) + psi @ psi.T / ridge)[1])
+    confidence, progress = Kernel(delta, sigma, 1.3), Progress(t, log_det, ridge, k)
+    rho = math.sqrt((2 * 1.3) ** 2 + sigma**2)
+    beta = rho * math.sqrt(2 * (log_det / 2 - math.log(delta))) + math.sqrt(ridge) * 1.3
+    assert float(confidence.beta(progress)) == pytest.approx(beta, rel=1e-12)
+    luck = 4 * 1.3 * math.sqrt(2 * t * math.log(2 / delta))
+    bound = beta * math.sqrt(8 * t * log_det) + luck
+    assert float(confidence.regret_bound(progress, confidence.beta(progress))) == pytest.approx(bound, rel=1e-12)
+
+    V, V0 = designs(ridge, t)
+    assert progress_of(V, V0, t, k).log_det == pytest.approx(log_det, rel=1e-9)
+    assert float(confidence.beta(progress)) == pytest.approx(lemma_1(V, V0, rho, delta, 1.3), rel=1e-9)
+
+
+@SITUATIONS
+def test_kernel_spends_all_of_delta_on_the_band(delta: float, sigma: float, ridge: float, t: int, k: int) -> None:
+    """Theorem 1 spends half of it, so that twice the delta gives the same widths, and the same bound."""
+    progress, delta = Progress(t, 0.7 * t, ridge, k), min(delta, 0.4)
+    kernel, linear = Kernel(delta, sigma, 1.3, 0.9), Expected(2 * delta, sigma, 1.3, 0.9)
+    assert float(kernel.beta(progress)) == pytest.approx(float(linear.beta(progress)), rel=1e-14)
+    bounds = [float(one.regret_bound(progress, one.beta(progress))) for one in (kernel, linear)]
+    assert bounds[0] == pytest.approx(bounds[1], rel=1e-14)
+
+
 def test_the_bound_uses_the_beta_it_is_given() -> None:
     V, V0 = designs(1.0, 30)
     progress = progress_of(V, V0, 30, 5)
@@ -104,8 +133,8 @@ def test_first_round_is_covered_without_data() -> None:
         assert float(cls(norm=3.0).beta(nothing)) >= math.sqrt(2.0) * 3.0
 
 
-@pytest.mark.parametrize("cls", [Expected, Sampled])
-def test_proxy_as_printed_and_from_a_range(cls: type[Expected] | type[Sampled]) -> None:
+@pytest.mark.parametrize("cls", [Expected, Sampled, Kernel])
+def test_proxy_as_printed_and_from_a_range(cls: type[Expected] | type[Sampled] | type[Kernel]) -> None:
     assert cls(noise=0.3).norm == 1.0
     assert cls(noise=0.3).reward_range is None
     assert cls(noise=0.3).proxy == pytest.approx(math.sqrt(4 + 0.3**2), rel=1e-15)
@@ -182,7 +211,8 @@ def test_wider_with_more_data_rounds_confidence_noise_and_norm(cls: type[Confide
 
 
 def test_what_each_theorem_speaks_of() -> None:
-    assert [(cls.setting, cls.samples) for cls in CLASSES] == [("hidden", None), ("hidden", "t"), ("observed", None)]
+    expected = [("hidden", None), ("hidden", "t"), ("observed", None), ("hidden", None)]
+    assert [(cls.setting, cls.samples) for cls in CLASSES] == expected
 
 
 def test_equal_by_value() -> None:

@@ -15,6 +15,8 @@ from overcast.actions import Actions
 from overcast.beliefs import Belief, PointMass, as_belief
 from overcast.decision import Decision
 from overcast.models.base import Estimate, LastingLearner, Model, Progress
+from overcast.models.hyperparameters import Fit, fit_hyperparameters
+from overcast.models.kernel import KernelLearner
 from overcast.policies.base import Policy, check_shape, highest
 
 Samples = int | Literal["t"] | None
@@ -152,6 +154,35 @@ class Bandit:
                 f"Bandit: decision must be open, got {ticket}, which has its reward already or was forgotten"
             )
         raise ValueError(f"Bandit: decision must be one that this bandit made, got {_check.short(ticket)} of another")
+
+    def fit_hyperparameters(self) -> Fit:
+        """Fit the kernel's parameters and the ridge to the rewards so far, and go on with them.
+
+        All rounds are learnt again under the new model, and decisions that wait for their reward stay open. The policy
+        stays as it is: beta is worth another look, since widths change with the ridge. `models.fit_hyperparameters`
+        says how it is done; where it fails, nothing changes.
+
+        Examples
+        --------
+        >>> import math, overcast as oc
+        >>> model = oc.KernelModel(oc.kernels.Product(oc.kernels.RBF(0.1), oc.kernels.RBF(0.1)))
+        >>> bandit = oc.Bandit([[0.0], [1.0]], model, oc.UCB(1.0))
+        >>> for i in range(20):
+        ...     decision = bandit.decide(oc.Gaussian([math.cos(i)], 0.01))
+        ...     bandit.learn(decision, reward=decision.index * math.cos(i) + 0.1 * math.sin(9 * i))
+        >>> fit = bandit.fit_hyperparameters()
+        >>> bandit.model == fit.model
+        True
+        >>> bandit.policy = oc.UCB(2.0 * fit.noise)  # two standard deviations above the mean
+        """
+        fit, old = fit_hyperparameters(self.model, self._learner), self._learner
+        assert isinstance(old, KernelLearner)
+        learner = fit.model.start(self.actions.vectors, self._dim or 0)
+        for evidence, reward in old.rounds():
+            learner.learn(learner.adopt(evidence), reward)
+        waiting = {ticket: (index, learner.adopt(evidence)) for ticket, (index, evidence) in self._open.items()}
+        self.model, self._learner, self._open = fit.model, learner, waiting
+        return fit
 
     def merge(self, other: Bandit) -> None:
         """Add what another bandit learnt apart from this one; both need the same actions and model.

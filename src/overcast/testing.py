@@ -1,4 +1,4 @@
-"""Conformance checks to run on classes of your own: beliefs, feature maps, policies and environments.
+"""Conformance checks to run on classes of your own: beliefs, feature maps, kernels, policies and environments.
 
 Each check is a plain function that raises AssertionError with the class, what it must do and what it did. Draws come
 from fixed seeds, so a check that passes once passes always. Comparisons of draws with stated moments allow six standard
@@ -18,12 +18,14 @@ from numpy.typing import ArrayLike
 from overcast._check import Array
 from overcast.bandit import Bandit
 from overcast.beliefs import Belief, Ensemble, Gaussian, NoClosedForm, PointMass
+from overcast.beliefs.cloud import Cloud
 from overcast.environments import Environment, Round, VectorEnvironment
 from overcast.features import Bilinear, FeatureMap, Separable
+from overcast.kernels import JointKernel, Kernel
 from overcast.models import Estimate, LinearModel, Progress
 from overcast.policies import Policy
 
-__all__ = ["check_belief", "check_environment", "check_features", "check_policy"]
+__all__ = ["check_belief", "check_environment", "check_features", "check_kernel", "check_policy"]
 
 DRAWS = 10_000
 STANDARD_ERRORS = 6.0
@@ -108,7 +110,7 @@ def check_features(features: FeatureMap, actions: ArrayLike, contexts: ArrayLike
     average = np.einsum("knd,n->kd", phi, weights)
     _same(name, "expected under PointMass and phi", features.expected(x, PointMass(s[0])), phi[:, 0])
     _same(name, "expected under Ensemble and the average", features.expected(x, Ensemble(s, weights)), average)
-    gaussian = Gaussian(s.mean(axis=0), np.cov(s.T, bias=True).reshape(c, c) + np.eye(c))
+    gaussian = _gaussian(s)
     draws = features(x, _draws(gaussian, DRAWS))
     members = Ensemble(s, weights)
     sampled = features.sampled(x, members, 20, np.random.default_rng(1))
@@ -129,6 +131,98 @@ def check_features(features: FeatureMap, actions: ArrayLike, contexts: ArrayLike
         _same(name, "sampled_terms and the mean of context_terms", sampled, drawn.mean(axis=0))
         _same(name, "action_terms with a leading axis", features.action_terms(x[None])[0], z)
         _same(name, "context_terms with a leading axis", features.context_terms(s[None])[0], terms)
+
+
+def check_kernel(kernel: JointKernel, points: ArrayLike) -> None:
+    """Check Gram matrices, mean embeddings, and parameters with their derivatives, for distinct points (n, p).
+
+    A kernel of actions and contexts, such as `Product`, is checked part by part, with the points as both.
+
+    Examples
+    --------
+    >>> from overcast.kernels import RBF
+    >>> check_kernel(RBF(0.5), points=[[0.0, 1.0], [0.5, -1.0], [2.0, 0.3]])
+    """
+    name, u = type(kernel).__name__, np.array(points, dtype=float)
+    twin = kernel.with_parameters(kernel.parameters())
+    _same(name, "parameters after with_parameters(parameters())", twin.parameters(), kernel.parameters())
+    _require(all(value > 0 for value in kernel.parameters()), name, "parameters must be > 0")
+    if not isinstance(kernel, Kernel):
+        for part in (part for term in kernel.terms(u.shape[1]) for part in term):
+            check_kernel(part, u)
+        return
+    n = len(u)
+    gram = kernel(u, u)
+    _shape(name, "kernel(points, points)", gram, (n, n))
+    _same(name, "k(u, v) and k(v, u)", gram.T, gram)
+    for i, j in np.ndindex(n, n):
+        _same(name, f"k of points {i} and {j} on their own", kernel(u[i : i + 1], u[j : j + 1])[0, 0], gram[i, j])
+    smallest = float(np.linalg.eigvalsh(gram)[0])
+    positive = smallest >= -1e-9 * float(np.trace(gram))
+    _require(positive, name, f"the matrix of k(u, v) must have no negative eigenvalue, got {smallest:.3g}")
+    _same(name, "diagonal and k(u, u)", kernel.diagonal(u), np.diagonal(gram))
+    _same(name, "k after with_parameters(parameters())", kernel.with_parameters(kernel.parameters())(u, u), gram)
+    _embeddings(name, kernel, u, gram)
+    _derivatives(name, kernel, [Cloud(np.full(n, 1.0 / n), u)])
+    for _, atom in kernel.atoms():
+        known: list[Belief] = [PointMass(u[0]), Ensemble(u)]
+        with suppress(NoClosedForm):
+            atom.embed(_gaussian(u))
+            known.append(_gaussian(u))
+        _derivatives(name, atom, [atom.embed(belief) for belief in known])
+        _series(name, atom, u)
+
+
+def _embeddings(name: str, kernel: Kernel, u: Array, gram: Array) -> None:
+    weights = np.arange(1.0, len(u) + 1) / (len(u) * (len(u) + 1) / 2)
+    at, members, gaussian = [PointMass(point) for point in u], Ensemble(u, weights), _gaussian(u)
+    _same(name, "expected between PointMass beliefs and k", kernel.expected(at, at), gram)
+    _same(name, "expected under Ensemble and the average", kernel.expected([members], at)[0], weights @ gram)
+    double = weights @ gram @ weights
+    _same(name, "expected between Ensembles and the average", kernel.expected([members], [members])[0, 0], double)
+    rng = np.random.default_rng(1)
+    left, right = gaussian.sample(20, rng), gaussian.sample(20, rng)
+    sampled = kernel.sampled([gaussian], [gaussian], 20, np.random.default_rng(1))[0, 0]
+    _same(name, "sampled and the average over the same draws", sampled, kernel(left, right).mean())
+    try:
+        mean, double = kernel.expected([gaussian], at)[0], kernel.expected([gaussian], [gaussian])[0, 0]
+    except NoClosedForm as error:
+        _require("samples=" in str(error), name, f"NoClosedForm must say to pass samples=, got {error}")
+        return
+    draws, others = _draws(gaussian, DRAWS), gaussian.sample(DRAWS, np.random.default_rng(2))
+    _average(name, "expected under Gaussian", kernel(draws, u), mean)
+    parts = zip(np.split(draws, DRAWS // 100), np.split(others, DRAWS // 100), strict=True)
+    pairs = np.concatenate([np.diagonal(kernel(one, other)) for one, other in parts])
+    _average(name, "expected between Gaussians", pairs, np.asarray(double))
+
+
+def _derivatives(name: str, kernel: Kernel, clouds: list[Cloud]) -> None:
+    """Compare `gradient` with central differences of `compare`."""
+    values, step = np.array(kernel.parameters()), 1e-5
+    for left in clouds if len(values) else ():
+        for right in clouds:
+            n, m = len(left.weights), len(right.weights)
+            got = kernel.gradient(left, right)
+            _shape(name, "gradient", got, (len(values), n, m))
+            for i, row in enumerate(got):
+                factors = np.exp(step * np.eye(len(values))[i])
+                high, low = (kernel.with_parameters((values * f).tolist()) for f in (factors, 1.0 / factors))
+                slope = (high.compare(left, right) - low.compare(left, right)) / (2.0 * step)
+                off = float(np.abs(row - slope).max())
+                close = off <= 1e-6 * (1.0 + float(np.abs(slope).max()))
+                _require(close, name, f"gradient by parameter {i} must be the slope of compare, got {off:.3g} off it")
+
+
+def _series(name: str, kernel: Kernel, u: Array) -> None:
+    """Compare the cosine series of a smooth kernel with the kernel."""
+    series = kernel.series(np.ptp(u, axis=0))
+    if series is None:
+        return
+    product = np.ones((len(u), len(u)))
+    for column, (step, weights) in zip(u.T, series, strict=True):
+        waves = np.cos(np.multiply.outer(np.subtract.outer(column, column), step * np.arange(len(weights))))
+        product *= 2.0 * (waves @ weights) - weights[0]
+    _same(name, "series and k", product, kernel(u, u))
 
 
 def check_policy(policy: Policy) -> None:
@@ -240,6 +334,12 @@ def _lock_step(name: str, env: VectorEnvironment, seed: int, taken: Any, rounds:
             with suppress(NoClosedForm):
                 psi = env.features.expected(actions, now.belief)
                 _same(name, "expected and expected features times theta", psi @ theta, now.expected)
+
+
+def _gaussian(points: Array) -> Gaussian:
+    """Return a normal belief around the points, with a full covariance."""
+    c = points.shape[1]
+    return Gaussian(points.mean(axis=0), np.cov(points.T, bias=True).reshape(c, c) + np.eye(c))
 
 
 def _draws(belief: Belief, n: int) -> Array:

@@ -1,4 +1,4 @@
-"""Every belief, feature map, policy and environment of the package passes the checks that users run on their own.
+"""Every belief, feature map, kernel, policy and environment of the package passes the checks that users run on theirs.
 
 Classes are found by themselves: one without an example below fails `test_every_class_has_an_example`.
 """
@@ -22,6 +22,7 @@ from overcast._check import Array
 from overcast.beliefs.base import Belief
 from overcast.environments import CoinFlip, Environment, Round, Trial, Trials
 from overcast.features import FeatureMap
+from overcast.kernels import JointKernel, Kernel
 from overcast.models import Estimate, Progress
 from overcast.models.base import Generators
 from overcast.policies import Policy
@@ -56,12 +57,27 @@ FEATURES: list[tuple[FeatureMap, Any]] = [
     (features.QuadratureFourier(2.0 * kernels.RBF((1.0, 0.7, 2.0)), 3), POINTS[:3, :1]),
     (features.Nystrom(kernels.Product(kernels.RBF(0.8), kernels.RBF(1.2)), POINTS[1:5], POINTS[:4]), POINTS[:3]),
 ]
+KERNELS: list[JointKernel] = [
+    kernels.RBF(0.8),
+    kernels.RBF((0.5, 2.0)),
+    kernels.Matern(0.5, 0.8),
+    kernels.Matern(1.5, (0.5, 2.0)),
+    kernels.Matern(2.5),
+    kernels.Linear(),
+    kernels.Constant(),
+    kernels.Polynomial(2, 0.5, 2.0),
+    kernels.Polynomial(3, offset=0.0),
+    2.5 * kernels.RBF(0.8),
+    0.5 * kernels.Polynomial(2) + 2.0 * kernels.Matern(1.5) + kernels.RBF((0.5, 2.0)),
+    kernels.Product(2.0 * kernels.Matern(2.5), kernels.RBF(0.8) + kernels.Linear()),
+]
 POLICIES: list[Policy] = [
     oc.UCB(2.0),
     oc.UCB(lambda t: float(np.sqrt(t))),
     oc.UCB(confidence.Expected()),
     oc.UCB(confidence.Sampled(0.1)),
     oc.UCB(confidence.Observed(reward_range=1.0)),
+    oc.UCB(confidence.Kernel(0.1)),
     oc.UCB(confidence.Kernel(norm=2.0)),
 ]
 ENVIRONMENTS: list[Environment] = [
@@ -81,6 +97,7 @@ def _is_environment(kind: type) -> bool:
 PACKAGES: dict[str, tuple[ModuleType, Callable[[type], bool], set[type]]] = {
     "beliefs": (beliefs, lambda kind: issubclass(kind, Belief), {type(b) for b in BELIEFS}),
     "features": (features, lambda kind: issubclass(kind, FeatureMap), {type(f) for f, _ in FEATURES}),
+    "kernels": (kernels, lambda kind: issubclass(kind, JointKernel), {type(k) for k in KERNELS}),
     "policies": (policies, lambda kind: issubclass(kind, Policy), {type(p) for p in POLICIES}),
     "environments": (environments, _is_environment, {type(e) for e in ENVIRONMENTS}),
 }
@@ -125,6 +142,12 @@ def test_beliefs(belief: Belief) -> None:
 def test_features(feature_map: FeatureMap, actions: Any) -> None:
     """Six standard errors, about 1e-8 a number, 1e-6 over all of them."""
     testing.check_features(feature_map, actions, POINTS)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_kernels(kernel: JointKernel) -> None:
+    """Six standard errors, about 1e-8 a number, 1e-6 over all of them."""
+    testing.check_kernel(kernel, POINTS)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -225,6 +248,89 @@ def _depends_on_the_batch(x: Array, c: Array) -> Array:
 def test_faulty_features(feature_map: FeatureMap, words: str) -> None:
     with pytest.raises(AssertionError, match=rf"^{type(feature_map).__name__}: .*{words}"):
         testing.check_features(feature_map, POINTS[:3], POINTS)
+
+
+class _Kernel(Kernel):
+    """A squared exponential with one part of it replaced."""
+
+    def __init__(self, lengthscale: float = 0.8, **parts: Any) -> None:
+        self.rbf, self.parts = kernels.RBF(lengthscale), parts
+        for name, part in parts.items():
+            setattr(self, name, part)
+
+    def _evaluate(self, left: Array, right: Array) -> Array:
+        return self.rbf._evaluate(left, right)
+
+    def embed(self, belief: Belief) -> Any:
+        return self.rbf.embed(belief)
+
+    def compare(self, left: Any, right: Any) -> Array:
+        return self.rbf.compare(left, right)
+
+    def parameters(self) -> tuple[float, ...]:
+        return self.rbf.parameters()
+
+    def with_parameters(self, values: Sequence[float]) -> _Kernel:
+        return _Kernel(values[0], **self.parts)
+
+    def gradient(self, left: Any, right: Any) -> Array:
+        return self.rbf.gradient(left, right)
+
+    def series(self, reach: Array) -> Any:
+        return self.rbf.series(reach)
+
+
+class _Plain(Kernel):
+    """The least that a kernel has to give."""
+
+    def _evaluate(self, left: Array, right: Array) -> Array:
+        return np.asarray(1.0 / (1.0 + ((left[:, None] - right[None]) ** 2).sum(axis=-1)))
+
+
+def test_kernels_of_ones_own() -> None:
+    """Six standard errors, about 1e-8 a number."""
+    for kernel in (_Kernel(), _Plain(), kernels.Product(_Plain(), 2.0 * _Kernel())):
+        testing.check_kernel(kernel, POINTS)
+
+
+def _no_help(belief: Belief) -> Any:
+    if belief.support() is None:
+        raise beliefs.NoClosedForm("_Kernel: too hard")
+    return belief.cloud()
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ({"_evaluate": lambda u, v: np.ones(len(u))}, "kernel.points, points. must have shape"),
+        ({"_evaluate": lambda u, v: np.full((len(u), len(v)), np.nan)}, "must be finite"),
+        ({"_evaluate": lambda u, v: u[:, :1] - v.T[:1]}, r"k.u, v. and k.v, u. must agree"),
+        ({"_evaluate": lambda u, v: np.tanh(u @ v.T - 1.0)}, "no negative eigenvalue, got -"),
+        ({"_evaluate": lambda u, v: (u - u.mean(axis=0)) @ (v - v.mean(axis=0)).T}, "on their own must agree"),
+        ({"diagonal": lambda u: np.zeros(len(u))}, "diagonal and k"),
+        ({"compare": lambda left, right: np.ones((len(left.weights), len(right.weights)))}, "PointMass"),
+        ({"embed": lambda belief: oc.PointMass(belief.mean()).cloud()}, "Ensemble"),
+        (
+            {"embed": lambda b: b.cloud() if b.support() else oc.Gaussian(b.mean(), 0.1).cloud()},
+            "expected under Gaussian",
+        ),
+        ({"embed": _no_help}, "must say to pass samples="),
+        ({"embed_points": lambda points, weights: kernels.RBF().embed(oc.PointMass(points[0]))}, "sampled"),
+        ({"parameters": lambda: (-1.0,), "with_parameters": lambda values: _Kernel(parameters=lambda: (-1.0,))}, "> 0"),
+        ({"with_parameters": lambda values: _Kernel(2.0)}, "parameters after with_parameters"),
+        ({"gradient": lambda left, right: np.zeros((0, 1, 1))}, "gradient must have shape"),
+        ({"gradient": lambda left, right: kernels.RBF(0.9).gradient(left, right)}, "slope of compare"),
+        ({"series": lambda reach: kernels.RBF(0.9).series(reach)}, "series and k"),
+    ],
+)
+def test_faulty_kernels(parts: dict[str, Any], words: str) -> None:
+    with pytest.raises(AssertionError, match=rf"^_Kernel: .*{words}"):
+        testing.check_kernel(_Kernel(**parts), POINTS)
+
+
+def test_faulty_parts_of_a_product() -> None:
+    with pytest.raises(AssertionError, match=r"^_Kernel: diagonal"):
+        testing.check_kernel(kernels.Product(kernels.RBF(), _Kernel(diagonal=lambda u: np.zeros(len(u)))), POINTS)
 
 
 class _Policy(Policy):

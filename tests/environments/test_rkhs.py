@@ -13,7 +13,7 @@ from overcast.kernels import RBF, Constant, JointKernel, Linear, Matern, Polynom
 from support import refused
 
 KERNELS: list[JointKernel] = [
-    Product(RBF(0.2), RBF(0.1)),
+    Product(RBF(0.2), RBF(0.2)),
     RBF((0.2, 0.3, 0.4)),
     0.5 * Product(Matern(2.5, 0.3), RBF(0.2)) + 0.5 * Product(Constant(), Linear()),
     Product(RBF(0.5), Polynomial(2, 0.1)),
@@ -44,7 +44,7 @@ def test_the_function_has_unit_norm() -> None:
     again.random((3, 1))
     actions, contexts = again.random((20, 1)), again.random((20, 1))
     np.testing.assert_array_equal(cloud.centres, contexts)
-    gram = RBF(0.2)(actions, actions) * RBF(0.1)(contexts, contexts)
+    gram = RBF(0.2)(actions, actions) * RBF(0.2)(contexts, contexts)
     assert function._alpha @ gram @ function._alpha == pytest.approx(1.0)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -142,6 +143,7 @@ def test_a_correlated_pair_against_quadrature_in_two_dimensions() -> None:
     assert kernel.expected([PLANE["full"]], [PLANE["point"]])[0, 0] == pytest.approx(expected, abs=1e-8)
 
 
+@dataclass(frozen=True)
 class Cosine(Kernel):
     """A kernel of one's own: it gives its values and nothing else."""
 

@@ -11,7 +11,6 @@ import pytest
 from scipy.special import gamma, kv
 
 from overcast._check import Array
-from overcast.beliefs.cloud import Cloud
 from overcast.kernels import RBF, Constant, JointKernel, Kernel, Linear, Matern, Polynomial, Product, Scaled, Sum
 from overcast.kernels.base import Term
 from support import refused
@@ -213,28 +212,6 @@ def test_frequencies_are_draws_of_the_spectral_density(kernel: Kernel) -> None:
 def test_kernels_without_frequencies() -> None:
     with refused(TypeError, "Linear", "no spectral density", "take RBF or Matern"):
         Linear().frequencies(3, C, np.random.default_rng(0))
-
-
-SPREAD = np.random.default_rng(5).random((5, C))
-ROOTS = np.random.default_rng(6).normal(size=(5, C, C))
-
-
-@pytest.mark.parametrize(
-    "kernel", [RBF(0.8), RBF(SCALES), Matern(0.5, 0.9), Matern(1.5, SCALES), Matern(2.5, 0.4)], ids=repr
-)
-def test_gradients_by_the_logarithms_of_the_parameters(kernel: Kernel) -> None:
-    clouds = [Cloud(np.full(5, 0.2), LEFT)]
-    if isinstance(kernel, RBF):
-        clouds += [Cloud(np.full(5, 0.2), LEFT, SPREAD), Cloud(np.full(5, 0.2), LEFT, ROOTS @ ROOTS.mT)]
-    right = Cloud(np.full(5, 0.2), np.concatenate([RIGHT, LEFT[:1]]))  # one of the left ones too
-    values, h = np.array(kernel.parameters()), 1e-5
-    for left in clouds:
-        got = kernel.gradient(left, right)
-        assert got.shape == (len(values), 5, 5)
-        for i in range(len(values)):
-            up, down = (values * np.exp(sign * h * (np.arange(len(values)) == i)) for sign in (1, -1))
-            rise = kernel.with_parameters(up).compare(left, right) - kernel.with_parameters(down).compare(left, right)
-            np.testing.assert_allclose(got[i], rise / (2 * h), rtol=1e-6, atol=1e-8)
 
 
 def test_parameters_of_kernels_made_of_others() -> None:

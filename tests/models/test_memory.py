@@ -10,7 +10,7 @@ import pytest
 from overcast._check import Array
 from overcast.beliefs import Belief, Ensemble, Gaussian, Mixture, PointMass
 from overcast.beliefs.cloud import Cloud, kind_of
-from overcast.kernels import RBF, Constant, Kernel, Linear, Matern, Polynomial
+from overcast.kernels import RBF, Constant, Kernel, Linear, Matern, Polynomial, base
 from overcast.models import memory as module
 from overcast.models.memory import MAX_GRID, Grid, Memory, cut, room
 
@@ -101,7 +101,7 @@ def test_pieces_of_a_long_memory(make: Maker, monkeypatch: pytest.MonkeyPatch) -
     kernel = RBF(0.8)
     clouds = _clouds(kernel, make, 9)
     whole = _filled(kernel, clouds[:8]).direct(clouds[8])
-    monkeypatch.setattr(module, "CHUNK", 3 * len(clouds[8].weights))
+    monkeypatch.setattr(base, "CHUNK", 3 * len(clouds[8].weights))
     np.testing.assert_allclose(_filled(kernel, clouds[:8]).direct(clouds[8]), whole, rtol=1e-13)
 
 

@@ -1,6 +1,7 @@
 """The kernel lemma and Theorem 3 against simulation, with reward functions of known norm in the kernel's space.
 
-All runs meet the assumptions: ||f|| = 1, k((x, c), (x, c)) = 1, Gaussian noise of the stated scale, ridge 1, c_t ~ mu_t.
+All runs meet the assumptions: ||f|| = 1, kernel functions of norm 1, Gaussian noise of the stated scale, ridge 1, and
+c_t ~ mu_t.
 """
 
 from __future__ import annotations

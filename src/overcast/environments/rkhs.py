@@ -36,13 +36,13 @@ class RKHS(VectorEnvironment):
     spreads : standard deviations of the forecasts, all equally likely
     """
 
-    kernel: JointKernel = field(default=Product(RBF(0.2), RBF(0.1)))
+    kernel: JointKernel = field(default=Product(RBF(0.2), RBF(0.2)))
     k: int = 100
     action_dim: int = 1
     context_dim: int = 1
     points: int = 50
     noise: float = 0.1
-    spreads: tuple[float, ...] = (0.02, 0.4)
+    spreads: tuple[float, ...] = (0.02, 0.3)
 
     def __post_init__(self) -> None:
         if not isinstance(self.kernel, JointKernel):

@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike
 from overcast import _check
 from overcast._check import Array
 from overcast.beliefs.base import Belief, NoClosedForm
-from overcast.beliefs.cloud import Cloud
+from overcast.beliefs.cloud import Cloud, kind_of
 
 if TYPE_CHECKING:
     from overcast.kernels.composite import Scaled, Sum
 
 Term = tuple["Kernel", "Kernel"]
 
-# Numbers that one comparison of two beliefs may hold.
+# Numbers that one comparison of two beliefs may hold: an ensemble of 20,000 with itself would be 3 GB.
 CHUNK = 2_000_000
 
 
@@ -153,9 +153,15 @@ class Kernel(JointKernel):
 
 def inner(kernel: Kernel, left: Cloud, right: Cloud) -> float:
     """Return E[k(c, c')] for two embedded beliefs."""
-    n = max(1, CHUNK // len(right.weights))
-    parts = (left.rows(slice(i, i + n)) for i in range(0, len(left.weights), n))
+    parts = in_pieces(left, right)
     return float(sum(part.weights @ kernel.compare(part, right) @ right.weights for part in parts))
+
+
+def in_pieces(left: Cloud, right: Cloud) -> list[Cloud]:
+    """Return the components of `left` in pieces, each of which can be compared with all of `right` at once."""
+    full = max(kind_of(left.spread), kind_of(right.spread)) == 2  # a matrix for each pair
+    n = max(1, CHUNK // (len(right.weights) * (right.centres.shape[1] ** 2 if full else 1)))
+    return [left.rows(slice(i, i + n)) for i in range(0, len(left.weights), n)]
 
 
 def sum_of_atoms(kernel: Kernel, embed: Callable[[Kernel], Sequence[Sequence[Cloud]]]) -> Array:

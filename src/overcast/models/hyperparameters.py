@@ -26,6 +26,9 @@ RIDGES = 1e-6, 1e3
 # Multiples of the parameters, one for all, at which the likelihood is looked at before the search.
 FACTORS = 1.0, 0.01, 0.1, 1 / 3, 3.0, 10.0, 100.0
 
+# The search ends where a step adds less than this share of log p.
+TOLERANCE = 1e-7
+
 # What the search is told where K + lambda I has no Cholesky factor, since it cannot work with infinity.
 IMPOSSIBLE = 1e25
 
@@ -99,13 +102,11 @@ def fit_hyperparameters(model: Model, learner: Learner | None) -> Fit:
 def _search(model: KernelModel, likelihood: Likelihood) -> Fit:
     start = np.array(model.kernel.parameters())
     size, whole = likelihood.size(start)
-    before = likelihood(start, model.ridge)
-    low, high = min(RIDGES[0] * size, model.ridge), max(RIDGES[1] * size, model.ridge)
-    if not low > 0.0:
+    if not size > 0.0:
         raise ValueError(
             "fit_hyperparameters: kernel must not vanish in all rounds, got K = 0; learn from others first"
         )
-    free = ~whole
+    free, (low, high) = ~whole, (bound * size for bound in RIDGES)
     bounds = Bounds(np.log([*start[free] / REACH, low]), np.log([*start[free] * REACH, high]))
 
     def unpack(logs: Array) -> tuple[Array, float]:
@@ -113,16 +114,19 @@ def _search(model: KernelModel, likelihood: Likelihood) -> Fit:
         parameters[free] = np.exp(logs[:-1])
         return parameters, math.exp(logs[-1])
 
+    before = best = likelihood(start, model.ridge)
+    parameters, ridge = start, model.ridge
+
     def objective(logs: Array) -> tuple[float, Array]:
-        value = likelihood(*unpack(logs))
+        nonlocal best, parameters, ridge
+        tried = unpack(logs)
+        value = likelihood(*tried)
+        if value.log_likelihood > best.log_likelihood:
+            best, (parameters, ridge) = value, tried
         return -max(value.log_likelihood, -IMPOSSIBLE), -value.slopes[np.append(free, True)]
 
-    best, parameters, ridge = before, start, model.ridge
     for first in _starts(likelihood, start, free, np.geomspace(low, high, 13)):
-        end = minimize(objective, first, jac=True, method="L-BFGS-B", bounds=bounds)
-        value = likelihood(*unpack(end.x))
-        if value.log_likelihood > best.log_likelihood:
-            best, (parameters, ridge) = value, unpack(end.x)
+        minimize(objective, first, jac=True, method="L-BFGS-B", bounds=bounds, options={"ftol": TOLERANCE})
     if best.log_likelihood == -math.inf:
         raise ValueError(
             "fit_hyperparameters: kernel must be positive semi-definite, got a K without a Cholesky factor; "

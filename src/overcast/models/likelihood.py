@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cholesky, lapack
+from scipy.linalg import LinAlgError, cho_solve
 
 from overcast._check import Array
 from overcast.kernels.base import JointKernel
@@ -54,11 +54,10 @@ class Likelihood:
         gram, derivatives = self.gram(parameters, slopes=True)
         gram[np.diag_indices_from(gram)] += ridge
         try:
-            factor = cholesky(gram, lower=True)
+            factor = np.linalg.cholesky(gram)
+            inverse = cho_solve((factor, True), np.eye(len(y)))
         except (LinAlgError, ValueError):  # not positive definite but for rounding, or not finite
             return Value(-math.inf, np.zeros(len(parameters) + 1), math.nan)
-        lower, _ = lapack.dpotri(factor, lower=1)
-        inverse = np.tril(lower) + np.tril(lower, -1).T
         alpha = inverse @ y
         variance = float(y @ alpha) / len(y)
         residual = np.outer(alpha / variance, alpha) - inverse

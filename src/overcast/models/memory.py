@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from overcast._check import Array
 from overcast.beliefs.cloud import Cloud, Complex, kind_of, of_kind
-from overcast.kernels.base import CHUNK, Kernel
+from overcast.kernels.base import Kernel, in_pieces
 
 T = TypeVar("T", bound=np.generic)
 
@@ -95,11 +95,7 @@ class Memory:
     def direct(self, cloud: Cloud) -> Array:
         """Return the same from every pair of components."""
         everything = self.cloud
-        n = max(1, CHUNK // len(cloud.weights))
-        parts = [
-            self.kernel.compare(everything.rows(slice(i, i + n)), cloud) @ cloud.weights
-            for i in range(0, self._used, n)
-        ]
+        parts = [self.kernel.compare(part, cloud) @ cloud.weights for part in in_pieces(everything, cloud)]
         by_component = parts[0] if len(parts) == 1 else np.concatenate([np.empty(0), *parts])
         if self._used == self._size:
             return np.asarray(by_component)
