@@ -27,8 +27,10 @@ bench: $(VENV)/dev  ## speed as ratios to the bare NumPy calls, and to a peer
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/kernel.py
 
-picture: demo  ## the README's picture
+picture: demo  ## the README's pictures
 	cp overcast-out/demo/figure.png docs/demo.png
+	$(BIN)/overcast reproduce kernel
+	cp overcast-out/kernel/figure.png docs/kernel.png
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

@@ -44,7 +44,7 @@ def test_the_function_has_unit_norm() -> None:
     again.random((3, 1))
     actions, contexts = again.random((20, 1)), again.random((20, 1))
     np.testing.assert_array_equal(cloud.centres, contexts)
-    gram = RBF(0.2)(actions, actions) * RBF(0.2)(contexts, contexts)
+    gram = RBF(0.2)(actions, actions) * RBF(0.1)(contexts, contexts)
     assert function._alpha @ gram @ function._alpha == pytest.approx(1.0)
 
 

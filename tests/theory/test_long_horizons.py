@@ -8,11 +8,11 @@ from overcast.features import Fourier
 
 
 def test_300_fourier_features_have_the_regret_of_the_exact_kernel() -> None:
-    """Within 15 % after 1,000 rounds, on the same 10 trials. Over 20 trials and three sets of frequencies the ratios
-    were 0.97 to 1.03; deterministic by seed."""
+    """Within 15 % after 1,000 rounds, on the same 20 trials; deterministic by seed. Of two sets of frequencies, beta 0.3
+    and 0.5, the ratios were 1.09, 1.07, 1.01 and 0.98."""
     env = RKHS()
     exact, approximate = (
-        oc.simulate(env, model, oc.UCB(0.3), steps=1000, trials=10).regret[:, -1].mean()
+        oc.simulate(env, model, oc.UCB(0.3), steps=1000, trials=20).regret[:, -1].mean()
         for model in (oc.KernelModel(env.kernel), oc.LinearModel(Fourier(env.kernel, 300)))
     )
     assert 0.85 * exact <= approximate <= 1.15 * exact

@@ -36,18 +36,18 @@ class RKHS(VectorEnvironment):
     spreads : standard deviations of the forecasts, all equally likely
     """
 
-    kernel: JointKernel = field(default=Product(RBF(0.2), RBF(0.2)))
+    kernel: JointKernel = field(default=Product(RBF(0.2), RBF(0.1)))
     k: int = 100
     action_dim: int = 1
     context_dim: int = 1
     points: int = 50
     noise: float = 0.1
-    spreads: tuple[float, ...] = (0.02, 0.3)
+    spreads: tuple[float, ...] = (0.02, 0.4)
 
     def __post_init__(self) -> None:
         if not isinstance(self.kernel, JointKernel):
             raise TypeError(
-                f"RKHS: kernel must be a kernel such as Product(RBF(0.2), RBF(0.2)), got {_check.short(self.kernel)}"
+                f"RKHS: kernel must be a kernel such as Product(RBF(0.2), RBF(0.1)), got {_check.short(self.kernel)}"
             )
         for name in ("k", "action_dim", "context_dim", "points"):
             _check.integer("RKHS", name, getattr(self, name), at_least=1)
