@@ -111,7 +111,7 @@ def _executor(workers: int, dask: str | None) -> AbstractContextManager[Executor
 
 
 def _print_table(outcome: Outcome) -> None:
-    from overcast.experiments.figure import final_regrets
+    from overcast.experiments.figure import final_regrets, notes
 
     e = outcome.experiment
     print(f"{e.title}: {e.trials} trials of {e.steps} steps, data {e.data}\n")
@@ -121,6 +121,8 @@ def _print_table(outcome: Outcome) -> None:
         cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
         print("  ".join(cells))
     print("\nAfter the last step, mean over trials ± two standard errors.")
+    for note in notes(outcome):
+        print(note)
 
 
 def _count(text: str) -> int:

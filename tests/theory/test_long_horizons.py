@@ -8,8 +8,8 @@ from overcast.features import Fourier
 
 
 def test_300_fourier_features_have_the_regret_of_the_exact_kernel() -> None:
-    """Within 15 % after 1,000 rounds, on the same 20 trials; deterministic by seed. Of two sets of frequencies, beta 0.3
-    and 0.5, the ratios were 1.09, 1.07, 1.01 and 0.98."""
+    """Within 15 % after 1,000 rounds, on the same 20 trials; deterministic by seed. With two sets of frequencies and
+    beta 0.3 and 0.5, the ratios were 1.09, 1.07, 1.01 and 0.98."""
     env = RKHS()
     exact, approximate = (
         oc.simulate(env, model, oc.UCB(0.3), steps=1000, trials=20).regret[:, -1].mean()

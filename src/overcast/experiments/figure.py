@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.gridspec import SubplotSpec
 
 from overcast.experiments.outcome import Line, Outcome
-from overcast.simulation.runs import draw_band
+from overcast.simulation.runs import draw_band, mean_and_error
 
 # One hue a setting, told apart without colour by the dashes, which stand for the number of samples.
 HUES = {"exact": "#444444", "observed": "#0072b2", "hidden": "#d55e00"}
@@ -110,6 +110,29 @@ def final_regrets(outcome: Outcome) -> list[tuple[str, str, str, str]]:
         regret, expected = _with_error(summary["regret"]), _with_error(summary["expected_regret"])
         rows.append((line.curve.label, line.beta_label, regret, expected))
     return rows
+
+
+def notes(outcome: Outcome) -> list[str]:
+    """Return sentences on what the table does not show: bounds, and what named curves cost beside plain ones."""
+    lines = outcome.lines
+    plain = {(line.curve.setting, line.curve.samples): line for line in lines if not line.curve.name}
+    out = []
+    for line in lines:
+        if line.bound is not None:
+            out.append(
+                f"“{line.curve.label}” has a bound of {line.bound[:, -1].mean():,.0f} by the theorem; "
+                f"{_share(line)} of the trials stay below theirs at every step."
+            )
+        elif line.curve.name:
+            base = plain[line.curve.setting, line.curve.samples]
+            gap = _with_error(mean_and_error(line.regret[:, -1] - base.regret[:, -1]))
+            out.append(f"“{line.curve.label}” costs {gap} more than “{base.curve.label}”, trial by trial.")
+    return out
+
+
+def _share(line: Line) -> str:
+    assert line.bound is not None
+    return f"{(line.regret <= line.bound).all(axis=1).mean():.0%}"
 
 
 def _with_error(value: dict[str, float | None]) -> str:

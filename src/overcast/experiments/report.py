@@ -9,7 +9,7 @@ import jinja2
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from overcast.experiments.figure import final_regrets
+from overcast.experiments.figure import final_regrets, notes
 from overcast.experiments.outcome import Outcome, versions
 
 
@@ -22,6 +22,7 @@ def write_report(outcome: Outcome, figure: Figure, path: Path) -> None:
         experiment=outcome.experiment,
         figure=_svg(figure),
         rows=final_regrets(outcome),
+        notes=notes(outcome),
         grid=_grid(outcome) if outcome.tuned else None,
         versions=versions(),
     )
