@@ -30,7 +30,7 @@ KNOWN_TOKENS = 100
 
 
 class Bandit:
-    """Chooses actions when the context is known only as a distribution (Algorithms 1 and 2).
+    """Chooses actions when the context is known only as a distribution (Algorithms 1, 2 and 3).
 
     Parameters
     ----------
@@ -202,7 +202,8 @@ class Bandit:
             return
         if self._dim is not None and other._dim != self._dim:
             raise ValueError(f"Bandit: merge needs contexts of dimension {self._dim}, got {other._dim}")
-        learner = self._learner or self._start(other._dim or 0)
+        # On a copy, so that a merge that fails changes nothing.
+        learner = self._start(other._dim or 0) if self._learner is None else copy.deepcopy(self._learner)
         learner.merge(other._learner)
         self._learner, self._dim = learner, other._dim
 
@@ -275,7 +276,7 @@ class Bandit:
     def _encode(self, belief: Belief, t: int) -> tuple[LastingLearner, Any]:
         """Return the learner (a fresh one before the first decision) and its view of the belief."""
         self._fitting(belief)
-        learner = self._learner or self._start(belief.dim)
+        learner = self._start(belief.dim) if self._learner is None else self._learner
         if self.samples is None:
             return learner, learner.encode(belief)
         return learner, learner.encode_sampled(belief, t if self.samples == "t" else self.samples, self._rng)

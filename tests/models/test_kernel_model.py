@@ -277,7 +277,7 @@ def test_many_rounds_of_large_ensembles_through_the_grid() -> None:
         naive.add(decision.index, belief, reward)
     belief = Ensemble(rng.normal(size=(100, C)))
     _same(bandit.estimate(belief), naive.estimate(belief), 1e-6)
-    assert _learner(bandit)._memories[0]._grid is not None
+    assert _learner(bandit).memories[0]._grid is not None
 
 
 # Files.

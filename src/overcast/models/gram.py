@@ -42,13 +42,8 @@ class Rounds:
 
     @classmethod
     def of(cls, learner: KernelLearner) -> Rounds:
-        t = len(learner)
-        return cls(
-            learner._actions[list(learner._taken)],
-            learner._place[:t].copy(),
-            tuple(Embedded.of(memory.cloud, memory.starts) for memory in learner._memories),
-            learner._rewards[:t].copy(),
-        )
+        contexts = tuple(Embedded.of(memory.cloud, memory.starts) for memory in learner.memories)
+        return cls(learner.taken, learner.place, contexts, learner.rewards)
 
     def gram(self, kernel: JointKernel, slopes: bool) -> Gram:
         """Return K (t, t), and with `slopes` its derivatives by each log parameter of the kernels in `terms`, in order.
@@ -133,10 +128,10 @@ def _averages(block: Array, left: Group, right: Group) -> Array:
 
 def _on_grid(kernel: RBF, grid: Grid, slopes: bool) -> Gram:
     """The spectral density at w is a product of l_i exp(-l_i^2 w_i^2 / 2), so d log / d log l_i = 1 - l_i^2 w_i^2."""
-    waves = grid._past[: grid._size]
+    waves = grid.coordinates
     derivatives = []
     if slopes:
-        frequencies = grid._frequencies()
+        frequencies = grid.frequencies()
         scaled = frequencies * scales_for("RBF", kernel.lengthscale, frequencies.shape[1])
         rates = by_scale(kernel.lengthscale, 1.0 - scaled.T**2)
         derivatives = [(waves * np.tile(rate, 2)) @ waves.T for rate in rates]

@@ -92,7 +92,8 @@ class KernelLearner(LastingLearner):
         for kernel, _ in self._terms:
             kernel._evaluate(actions[:1], actions[:1])  # refuses actions of another dimension now, not when it learns
         self._diagonals = [kernel.diagonal(actions) for kernel, _ in self._terms]  # (k,) each
-        self._memories = [Memory(kernel) for _, kernel in self._terms]
+        #: the beliefs of all rounds, as each term of the kernel sees them
+        self.memories = [Memory(kernel) for _, kernel in self._terms]
         self._factor = Cholesky()
         self._place = np.empty(0, dtype=np.intp)  # of each round's action among those taken, with room for more
         self._rewards = np.empty(0)
@@ -103,6 +104,21 @@ class KernelLearner(LastingLearner):
         self._latest: tuple[View, Array] | None = None  # the latest belief estimated, and L^-1 k_t(x) of all actions
         #: the largest number that had to be added to lambda, where it is lost in rounding
         self.jitter = 0.0
+
+    @property
+    def taken(self) -> Array:
+        """The distinct actions that were taken, in the order of their first time, (u, a)."""
+        return self._actions[list(self._taken)]
+
+    @property
+    def place(self) -> NDArray[np.intp]:
+        """The row of each round's action among those, (t,)."""
+        return self._place[: len(self)]
+
+    @property
+    def rewards(self) -> Array:
+        """The reward of each round, (t,)."""
+        return self._rewards[: len(self)]
 
     def __len__(self) -> int:
         return len(self._factor)
@@ -118,7 +134,7 @@ class KernelLearner(LastingLearner):
         return self._view([kernel.embed_points(draws, weights) for _, kernel in self._terms])
 
     def _view(self, clouds: Sequence[Cloud]) -> View:
-        squares = [memory.square(cloud) for memory, cloud in zip(self._memories, clouds, strict=True)]
+        squares = [memory.square(cloud) for memory, cloud in zip(self.memories, clouds, strict=True)]
         return View(tuple(clouds), tuple(squares))
 
     def estimate(self, view: View) -> Estimate:
@@ -150,8 +166,8 @@ class KernelLearner(LastingLearner):
         rows, so that L is solved for the columns of S where they are fewer than the actions.
         """
         t, u, k = len(self), len(self._taken), len(self._actions)
-        products = [memory.inner(cloud) for memory, cloud in zip(self._memories, view.clouds, strict=True)]
-        place = self._place[:t]
+        products = [memory.inner(cloud) for memory, cloud in zip(self.memories, view.clouds, strict=True)]
+        place = self.place
         if u * len(products) < k:
             spread = np.zeros((t, u * len(products)))
             for j, product in enumerate(products):
@@ -190,7 +206,7 @@ class KernelLearner(LastingLearner):
         self._place[t], self._rewards[t] = self._taken[index], reward
         self._whitened[t] = (reward - self._whitened[:t] @ column) / pivot
         self._factor.append(column, pivot)
-        for memory, cloud in zip(self._memories, view.clouds, strict=True):
+        for memory, cloud in zip(self.memories, view.clouds, strict=True):
             memory.append(cloud)
         self._trace += own
         self._latest = None
@@ -207,12 +223,16 @@ class KernelLearner(LastingLearner):
             return np.ascontiguousarray(self._latest[1][:, index])
         if not len(self):
             return np.empty(0)
-        taken = np.fromiter(self._taken, dtype=np.intp)[self._place[: len(self)]]
+        taken = self._index()
         cross = sum(
             row[taken] * memory.inner(cloud)
-            for row, memory, cloud in zip(rows, self._memories, view.clouds, strict=True)
+            for row, memory, cloud in zip(rows, self.memories, view.clouds, strict=True)
         )
         return np.asarray(self._factor.solve(np.asarray(cross)[:, None])[:, 0])
+
+    def _index(self) -> NDArray[np.intp]:
+        """Return the index of each round's action, (t,)."""
+        return np.fromiter(self._taken, dtype=np.intp)[self.place]
 
     def _add_jitter(self, jitter: float) -> None:
         if not self.jitter:
@@ -244,10 +264,9 @@ class KernelLearner(LastingLearner):
 
     def rounds(self) -> Iterator[tuple[Evidence, float]]:
         """Yield what was learnt, in order."""
-        taken = list(self._taken)
-        clouds = zip(*(memory.clouds() for memory in self._memories), strict=True)
-        for place, reward, views in zip(self._place, self._rewards, clouds, strict=False):
-            yield Evidence(taken[place], self._view(views)), float(reward)
+        clouds = zip(*(memory.clouds() for memory in self.memories), strict=True)
+        for index, reward, views in zip(self._index(), self.rewards, clouds, strict=True):
+            yield Evidence(int(index), self._view(views)), float(reward)
 
     def adopt(self, evidence: Evidence) -> Evidence:
         """Return the evidence of a learner whose kernel differs from this one's in its parameters alone."""
@@ -258,9 +277,7 @@ class KernelLearner(LastingLearner):
             self.learn(evidence, reward)
 
     def state(self) -> dict[str, Array]:
-        t = len(self)
-        taken = np.fromiter(self._taken, dtype=np.intp)[self._place[:t]]
-        return _arrays(taken, self._memories) | {"reward": self._rewards[:t].copy()}
+        return _arrays(self._index(), self.memories) | {"reward": self.rewards.copy()}
 
     def restore(self, state: dict[str, Array]) -> None:
         """Learn the rounds again: the factor is not kept, which would be t^2 numbers."""

@@ -156,14 +156,20 @@ class Grid:
         self._size += 1
         return True
 
+    @property
+    def coordinates(self) -> Array:
+        """sqrt(p) times the characteristic functions taken down, real parts before imaginary ones, (t, 2 f)."""
+        return self._past[: self._size]
+
     def inner(self, cloud: Cloud) -> Array:
-        return np.asarray(self._past[: self._size] @ self._coordinates(cloud))
+        """Return <mu_s, mu> for the beliefs taken down, (t,)."""
+        return np.asarray(self.coordinates @ self._coordinates(cloud))
 
     def _coordinates(self, cloud: Cloud) -> Array:
         """Return sqrt(p) times real and imaginary part of the characteristic function on the grid."""
         if cloud.spread is not None and cloud.spread.ndim == 3 and cloud.spread.any():
             centred = Cloud(cloud.weights, cloud.centres - self._origin, cloud.spread)
-            function = centred.characteristic(self._frequencies())
+            function = centred.characteristic(self.frequencies())
         else:
             function = self._separable(cloud)
         function *= self._roots
@@ -182,7 +188,8 @@ class Grid:
             table = (table[:, None, :] * wave[None]).reshape(-1, table.shape[-1])
         return np.asarray((table @ waves[-1].T).ravel() if len(waves) > 1 else table.sum(axis=1))
 
-    def _frequencies(self) -> Array:
+    def frequencies(self) -> Array:
+        """Return w of each number of a characteristic function, (f, c)."""
         nodes = [step * orders for step, orders in zip(self._steps, self._orders, strict=True)]
         return np.stack([axis.ravel() for axis in np.meshgrid(*nodes, indexing="ij")], axis=-1)
 
