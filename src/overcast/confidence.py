@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from overcast import _check
 from overcast._check import Array
 from overcast.models.base import Progress
 
-__all__ = ["Confidence", "Expected", "Kernel", "Observed", "Sampled"]
+__all__ = ["Confidence", "Expected", "Kernel", "Observed", "Sampled", "information_gain"]
 
 
 @dataclass(frozen=True)
@@ -180,6 +181,27 @@ class Kernel(_Ranged):
         """beta_T sqrt(8 T log det(I + K_T / lambda)) + 4 sqrt(2 T log(2 / delta))."""
         luck = 2.0 * self.span * np.sqrt(2 * progress.round * math.log(2 / self.delta))
         return _ucb_regret(progress, beta) + luck
+
+
+def information_gain(gram: ArrayLike, ridge: float) -> float:
+    """Return log det(I + K / lambda) / 2 for a Gram matrix K (t, t): what t rounds tell of f, in nats.
+
+    The largest over all choices of T rounds is the paper's gamma_T; `runs.information_gain` has that of a run.
+
+    Examples
+    --------
+    >>> information_gain([[1.0, 0.0], [0.0, 1.0]], ridge=1.0).__round__(4)
+    0.6931
+    """
+    size = np.shape(gram)[-1] if np.ndim(gram) else 0
+    K = _check.array("information_gain", "gram", gram, (size, size))
+    ridge = _check.number("information_gain", "ridge", ridge, above=0.0)
+    if np.abs(K - K.T).max() > 1e-8 * np.abs(K).max():
+        raise ValueError("information_gain: gram must be symmetric, got another; pass kernel(points, points)")
+    sign, log_det = np.linalg.slogdet(np.eye(size) + K / ridge)
+    if sign <= 0.0:
+        raise ValueError("information_gain: gram must be positive semi-definite, got a negative determinant")
+    return float(log_det) / 2.0
 
 
 def _ellipsoid(proxy: float, delta: float, progress: Progress) -> Array:

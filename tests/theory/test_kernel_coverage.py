@@ -16,7 +16,7 @@ from scipy import stats
 
 import overcast as oc
 from overcast._check import Array
-from overcast.confidence import Confidence, Kernel, Observed
+from overcast.confidence import Confidence, Kernel, Observed, information_gain
 from overcast.environments import RKHS
 from overcast.kernels import RBF, Product
 from overcast.models import Progress
@@ -97,6 +97,27 @@ def test_information_gain_is_half_the_log_determinant() -> None:
     runs = simulated(CASES[0])
     np.testing.assert_array_equal(runs.information_gain, runs.log_det / 2)
     assert (np.diff(runs.information_gain, axis=1) > 0).all()
+
+
+def test_information_gain_of_a_gram_matrix_is_that_of_the_rounds_behind_it() -> None:
+    env, actions = RKHS(k=5), np.random.default_rng(0).random((5, 1))
+    bandit = oc.Bandit(actions, oc.KernelModel(env.kernel, ridge=0.3), oc.UCB(1.0))
+    beliefs, taken = [oc.Gaussian([0.1 * t], 0.01) for t in range(12)], []
+    for belief in beliefs:
+        decision = bandit.decide(belief)
+        bandit.learn(decision, reward=1.0)
+        taken.append(decision.index)
+    gram = RBF(0.2)(actions[taken], actions[taken]) * RBF(0.1).expected(beliefs, beliefs)
+    assert bandit._learner is not None
+    assert information_gain(gram, 0.3) == pytest.approx(float(bandit._learner.log_det) / 2)
+
+
+def test_information_gain_refuses_what_is_no_gram_matrix() -> None:
+    for gram in (1.0, [1.0, 2.0], [[1.0, 2.0]], [[0.0, 1.0], [0.0, 0.0]], [[np.nan]], [[-3.0]]):
+        with refused(ValueError, "information_gain", "gram must"):
+            information_gain(gram, 1.0)
+    with refused(ValueError, "information_gain", "ridge must be > 0"):
+        information_gain([[1.0]], 0.0)
 
 
 def test_the_bound_is_that_of_theorem_3() -> None:
