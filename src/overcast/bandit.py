@@ -177,7 +177,8 @@ class Bandit:
         """
         fit, old = fit_hyperparameters(self.model, self._learner), self._learner
         assert isinstance(old, KernelLearner)
-        learner = fit.model.start(self.actions.vectors, self._dim or 0)
+        assert self._dim is not None
+        learner = fit.model.start(self.actions.vectors, self._dim)
         for evidence, reward in old.rounds():
             learner.learn(learner.adopt(evidence), reward)
         waiting = {ticket: (index, learner.adopt(evidence)) for ticket, (index, evidence) in self._open.items()}

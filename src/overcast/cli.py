@@ -58,8 +58,8 @@ def _parser() -> argparse.ArgumentParser:
 
     figure = commands.add_parser("reproduce", help="a figure of the paper, or of its kernelised algorithm")
     figure.add_argument("experiment", choices=["synthetic", "kernel"], help="which figure")
-    figure.add_argument("--trials", type=_count, help="independent trials (as many as in the paper)")
-    figure.add_argument("--steps", type=_count, help="rounds a trial (as many as in the paper)")
+    figure.add_argument("--trials", type=_count, help="independent trials (the experiment's own number)")
+    figure.add_argument("--steps", type=_count, help="rounds a trial (the experiment's own number)")
     figure.add_argument("--betas", type=_betas, help="tune over a grid, e.g. 0.5,1,2,5,10 (the experiment's own beta)")
     figure.add_argument("--seed", type=_seed, default=0, help="of all random numbers (%(default)s)")
     figure.add_argument("--out", type=Path, default=Path("overcast-out"), help="folder to write to (%(default)s)")

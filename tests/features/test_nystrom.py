@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from overcast.beliefs import Ensemble, Gaussian, Mixture, NoClosedForm, PointMas
 from overcast.beliefs.base import Belief
 from overcast.environments import Synthetic
 from overcast.features import Nystrom
-from overcast.kernels import RBF, Constant, JointKernel, Linear, Matern, Polynomial, Product
+from overcast.kernels import RBF, Constant, JointKernel, Kernel, Linear, Matern, Polynomial, Product
 from support import refused
 
 PAIRS = np.random.default_rng(3).normal(size=(12, 4))
@@ -193,3 +194,35 @@ def test_trials_in_lock_step_are_bandits_on_their_own(samples: int | None) -> No
             decision = bandit.decide(now.belief)
             assert decision.index == runs.choices[i, t]
             bandit.learn(decision, float(now.rewards[decision.index] + now.noise))
+
+
+@dataclass(frozen=True)
+class Tanh(Kernel):
+    """Not positive semi-definite."""
+
+    def _evaluate(self, left: Array, right: Array) -> Array:
+        return np.asarray(np.tanh(left @ right.T - 1.0))
+
+
+def test_a_kernel_that_is_not_positive_semi_definite_is_reported() -> None:
+    pairs = np.random.default_rng(0).normal(size=(60, 1))
+    with refused(ValueError, "Nystrom", "kernel must be positive semi-definite"):
+        Nystrom(Product(Constant(), Tanh()), np.ones((60, 1)), pairs)
+
+
+def test_a_kernel_that_is_not_finite_is_reported() -> None:
+    with refused(ValueError, "Nystrom", "kernel must give finite numbers at the pairs"), np.errstate(over="ignore"):
+        Nystrom(Product(Linear(), Linear()), [[1e200]], [[1e200]])
+
+
+@dataclass
+class Loose(Kernel):
+    """Cannot be hashed."""
+
+    def _evaluate(self, left: Array, right: Array) -> Array:
+        return np.ones((len(left), len(right)))
+
+
+def test_a_kernel_that_cannot_be_hashed_is_refused() -> None:
+    with refused(TypeError, "Nystrom", "kernel must be hashable, such as a frozen dataclass"):
+        Nystrom(Product(RBF(1.0), Loose()), [[1.0]], [[1.0]])

@@ -288,3 +288,17 @@ def test_many_components_need_no_matrix_of_all_pairs() -> None:
     whole, halves = Ensemble(points), [Ensemble(points[:1200]), Ensemble(points[1200:])]
     expected = RBF(0.5).expected(halves, halves).mean()
     assert RBF(0.5).expected([whole], [whole])[0, 0] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("kernel", [RBF(1.0), Matern(1.5), Linear(), Polynomial(2)], ids=repr)
+def test_beliefs_that_do_not_fit_are_refused(kernel: Kernel) -> None:
+    owner, rng = type(kernel).__name__, np.random.default_rng(0)
+    flat, line = PointMass([0.0, 1.0]), PointMass([0.0])
+    for left, right in (([flat], [line]), ([line], [flat]), ([line, flat], [line])):
+        with refused(ValueError, owner, "beliefs must have equal dimension, got 1 and 2"):
+            kernel.expected(left, right)
+        with refused(ValueError, owner, "beliefs must have equal dimension, got 1 and 2"):
+            kernel.sampled(left, right, 3, rng)
+    for wrong in (line, [[0.0]], 3.0):
+        with refused(TypeError, owner, "beliefs must"):
+            kernel.expected(wrong, [line])  # type: ignore[arg-type]

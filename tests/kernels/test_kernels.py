@@ -288,11 +288,29 @@ def test_length_scales_of_another_dimension() -> None:
             lambda: (2.0 * Product(RBF(), RBF()))([[1.0]], [[1.0]]),
             TypeError,
             "Scaled",
-            "Product takes actions and contexts apart",
+            "got Product, which takes actions and contexts apart",
         ),
-        (lambda: (RBF() + Product(RBF(), RBF()))([[1.0]], [[1.0]]), TypeError, "Sum", "Product takes actions"),
+        (
+            lambda: (RBF() + Product(RBF(), RBF()))([[1.0]], [[1.0]]),
+            TypeError,
+            "Sum",
+            "got Product, which takes actions",
+        ),
     ],
 )
 def test_bad_arguments(make: Callable[[], Any], kind: type[Exception], owner: str, words: str) -> None:
     with refused(kind, owner, words):
         make()
+
+
+def test_a_part_of_a_product_that_is_not_of_vectors_is_refused() -> None:
+    pair = Product(RBF(1.0), RBF(1.0))
+    for part in (pair + pair, 2.0 * pair):
+        with refused(TypeError, type(part).__name__, "kernel must be a kernel of vectors here, got Product"):
+            Product(RBF(1.0), part)
+
+
+@pytest.mark.parametrize("lengthscale", [1e-200, 1e200, (1.0, 1e-160)])
+def test_length_scales_that_numbers_cannot_square_are_refused(lengthscale: float | tuple[float, ...]) -> None:
+    with refused(ValueError, "RBF", "lengthscale must lie between 1e-100 and 1e+100"):
+        RBF(lengthscale)

@@ -7,6 +7,7 @@ import json
 import math
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -756,3 +757,33 @@ def test_contexts_of_another_dimension() -> None:
     with refused(ValueError, "Bandit", "belief must have dimension 2, got 1"):
         bandit.learn(decision, 1.0, context=Gaussian([1.0], 1.0))
     bandit.learn(decision, 1.0)
+
+
+@pytest.mark.parametrize("kernel", [Product(RBF(1.0), RBF((1.0, 2.0))), RBF((1.0, 1.0, 2.0))], ids=repr)
+def test_a_context_of_the_wrong_dimension_leaves_the_bandit_fresh(kernel: JointKernel) -> None:
+    bandit = oc.Bandit([[0.0], [0.5]], oc.KernelModel(kernel), oc.UCB(1.0))
+    with refused(ValueError, "RBF", "lengthscale must have 1 entries, one for each dimension, got 2"):
+        bandit.decide([1.0])
+    bandit.learn(bandit.decide([1.0, 2.0]), 1.0)
+
+
+@dataclass(frozen=True)
+class Odd(Kernel):
+    """Returns one number too many, or one that is none."""
+
+    fault: str
+
+    def _evaluate(self, left: Array, right: Array) -> Array:
+        if self.fault == "shape":
+            return np.ones((len(left), len(right) + 1))
+        return np.where(left != right.T, np.nan, 1.0)
+
+
+def test_faulty_kernels_of_ones_own_are_reported() -> None:
+    bandit = oc.Bandit([[0.0], [0.5]], oc.KernelModel(Product(RBF(1.0), Odd("shape"))), oc.UCB(1.0))
+    with refused(ValueError, "Odd", "_evaluate must give shape (n, m), got (1, 2)"):
+        bandit.decide([1.0])
+    bandit = oc.Bandit([[0.0], [0.5]], oc.KernelModel(Product(RBF(1.0), Odd("nan"))), oc.UCB(1.0))
+    bandit.learn(bandit.decide([1.0]), 1.0)
+    with refused(ValueError, "KernelModel", "kernel must be positive semi-definite", "nan"):
+        bandit.decide([2.0])

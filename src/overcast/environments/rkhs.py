@@ -11,11 +11,14 @@ from scipy.special import ndtr
 
 from overcast import _check
 from overcast._check import Array
-from overcast.beliefs.cloud import Cloud
+from overcast.beliefs.base import Belief, NoClosedForm
 from overcast.beliefs.gaussian import Gaussian
+from overcast.beliefs.point import PointMass
 from overcast.beliefs.stacked import GaussianStack
 from overcast.environments.base import Rounds, Stream, Trials, VectorEnvironment
-from overcast.kernels import RBF, JointKernel, Kernel, Product
+from overcast.kernels import RBF, JointKernel, Product
+from overcast.kernels.base import check_joint
+from overcast.kernels.embeddings import Embeddings
 
 
 @dataclass(frozen=True)
@@ -45,17 +48,22 @@ class RKHS(VectorEnvironment):
     spreads: tuple[float, ...] = (0.02, 0.4)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.kernel, JointKernel):
-            raise TypeError(
-                f"RKHS: kernel must be a kernel such as Product(RBF(0.2), RBF(0.1)), got {_check.short(self.kernel)}"
-            )
+        check_joint("RKHS", self.kernel)
         for name in ("k", "action_dim", "context_dim", "points"):
             _check.integer("RKHS", name, getattr(self, name), at_least=1)
         _check.number("RKHS", "noise", self.noise, at_least=0.0)
         spreads = _check.vector("RKHS", "spreads", self.spreads, "n").tolist()
         object.__setattr__(self, "spreads", tuple(_check.number("RKHS", "spreads", s, at_least=0.0) for s in spreads))
-        for _, kernel in self.kernel.terms(self.action_dim):
-            kernel.embed(Gaussian(np.zeros(self.context_dim), 1.0))  # or say that there is no closed form
+        for action_kernel, context_kernel in self.kernel.terms(self.action_dim):
+            action_kernel(np.zeros((1, self.action_dim)), np.zeros((1, self.action_dim)))  # or refuse the dimension
+            context_kernel(np.zeros((1, self.context_dim)), np.zeros((1, self.context_dim)))
+            try:
+                context_kernel.embed(Gaussian(np.zeros(self.context_dim), 1.0))
+            except NoClosedForm:
+                raise ValueError(
+                    f"RKHS: kernel must have a closed form for Gaussian beliefs, got {context_kernel} of contexts; "
+                    "take RBF, Linear or Polynomial"
+                ) from None
 
     def start_all(self, rngs: Sequence[np.random.Generator]) -> Trials:
         return _RKHSTrials(self, rngs)
@@ -77,11 +85,11 @@ class _RKHSTrials(Trials):
         centre = ndtr(draws[..., :c])
         spread = spreads[(ndtr(draws[..., c : c + 1]) * len(spreads)).astype(np.intp)]
         context = centre + spread * draws[..., c + 1 :]
-        variances = np.broadcast_to(spread**2, centre.shape)
-        values = [
-            np.concatenate([f(points, None), f(means, spreads)], axis=1)
-            for f, points, means, spreads in zip(self._functions, context, centre, variances, strict=True)
-        ]
+        values = []
+        for function, points, means, variances in zip(self._functions, context, centre, spread**2, strict=True):
+            realised = function([PointMass(point) for point in points])
+            expected = function([Gaussian(*pair) for pair in zip(means, variances[:, 0], strict=True)])
+            values.append(np.concatenate([realised, expected], axis=1))
         return np.concatenate([centre, spread, context, np.stack(values)], axis=-1)
 
     def step(self, past: NDArray[np.intp]) -> Rounds:
@@ -101,28 +109,16 @@ class _Function:
         self._terms = []
         gram = np.zeros((env.points, env.points))
         for action_kernel, context_kernel in env.kernel.terms(env.action_dim):
-            cloud = _stack([context_kernel.embed_points(point[None], np.ones(1)) for point in at[1]])
-            gram += action_kernel(at[0], at[0]) * context_kernel.compare(cloud, cloud)
-            self._terms.append((context_kernel, cloud, action_kernel(at[0], actions)))
+            points = Embeddings.of_points(context_kernel, at[1])
+            gram += action_kernel(at[0], at[0]) * points.inner(context_kernel, points)
+            self._terms.append((context_kernel, points, action_kernel(at[0], actions)))
         alpha = rng.standard_normal(env.points)
         self._alpha = alpha / np.sqrt(alpha @ gram @ alpha)
 
-    def __call__(self, centres: Array, variances: Array | None) -> Array:
-        """Return E f(x, c) under n points, or normal distributions, (n, c), for all actions, (n, k)."""
+    def __call__(self, beliefs: Sequence[Belief]) -> Array:
+        """Return E f(x, c) under each of n beliefs, for all actions, (n, k)."""
         total = np.zeros(())
-        for kernel, cloud, table in self._terms:
-            total = total + (self._alpha * kernel.compare(_embedded(kernel, centres, variances), cloud)) @ table
+        for kernel, points, table in self._terms:
+            embedded = Embeddings([kernel.embed(belief) for belief in beliefs])
+            total = total + (self._alpha * embedded.inner(kernel, points)) @ table
         return np.asarray(total)
-
-
-def _embedded(kernel: Kernel, centres: Array, variances: Array | None) -> Cloud:
-    """Return n beliefs as the components of one cloud."""
-    if isinstance(kernel, RBF):
-        return Cloud(np.ones(len(centres)), centres, variances)
-    if variances is None:
-        return _stack([kernel.embed_points(point[None], np.ones(1)) for point in centres])
-    return _stack([kernel.embed(Gaussian(mean, spread)) for mean, spread in zip(centres, variances, strict=True)])
-
-
-def _stack(clouds: Sequence[Cloud]) -> Cloud:
-    return Cloud(np.ones(len(clouds)), np.concatenate([cloud.centres for cloud in clouds]))

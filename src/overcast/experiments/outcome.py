@@ -118,6 +118,8 @@ def pick(lines: Sequence[Line]) -> Line:
     by less than chance explains, so a beta counts as tied with the best when their paired difference is within two
     standard errors, and of tied ones the largest is taken: the widest confidence set that costs nothing.
     """
+    if len(lines) == 1:
+        return lines[0]
     best = min(lines, key=lambda line: float(line.regret[:, -1].mean()))
 
     def tied(line: Line) -> bool:

@@ -13,7 +13,7 @@ from overcast._check import Array
 from overcast.beliefs._moments import average
 from overcast.beliefs.base import Belief, NoClosedForm
 from overcast.beliefs.stacked import BeliefStack
-from overcast.kernels.base import JointKernel
+from overcast.kernels.base import check_joint
 
 Indices = NDArray[np.intp]
 
@@ -164,9 +164,12 @@ def no_closed_form(features: FeatureMap, belief: object) -> NoClosedForm:
     )
 
 
-def check_joint(owner: str, kernel: object) -> None:
-    if not isinstance(kernel, JointKernel):
+def check_hashable(owner: str, kernel: object) -> None:
+    """Refuse what is no kernel of actions and contexts, or cannot be looked up."""
+    check_joint(owner, kernel)
+    try:
+        hash(kernel)
+    except TypeError:
         raise TypeError(
-            f"{owner}: kernel must be a kernel of actions and contexts such as Product(RBF(1.0), RBF(1.0)), "
-            f"got {_check.short(kernel)}"
-        )
+            f"{owner}: kernel must be hashable, such as a frozen dataclass without arrays, got {_check.short(kernel)}"
+        ) from None

@@ -8,16 +8,16 @@ from functools import lru_cache
 
 import numpy as np
 from scipy.special import ndtri
-from scipy.stats import qmc
 
 from overcast import _check
 from overcast._check import Array
 from overcast.features._waves import Piece, Spectrum, Waves, pieces
-from overcast.features.base import check_joint
-from overcast.kernels.base import JointKernel, Kernel, scales_for
+from overcast.features.base import check_hashable
+from overcast.kernels.base import JointKernel, Kernel
 from overcast.kernels.composite import Product
 from overcast.kernels.constant import Constant
 from overcast.kernels.rbf import RBF
+from overcast.kernels.stationary import scales_for
 
 # Binary digits of a Sobol point.
 BITS = 30
@@ -55,7 +55,7 @@ class Fourier(Waves):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_joint("Fourier", self.kernel)
+        check_hashable("Fourier", self.kernel)
         n = _check.integer("Fourier", "n", self.n, at_least=2)
         if n % 2:
             raise ValueError(f"Fourier: n must be even, a cosine and a sine for each frequency, got {n}; try {n + 1}")
@@ -120,6 +120,8 @@ def _transform(kernel: Kernel, normal: Array, rng: np.random.Generator) -> Array
 
 def _even_normals(n: int, dim: int, rng: np.random.Generator) -> Array:
     """Return n standard normal vectors that fill space evenly, (n, dim)."""
+    from scipy.stats import qmc  # which takes longer to import than the rest of the package
+
     points = qmc.Sobol(dim, scramble=False, bits=BITS).random_base2(math.ceil(math.log2(n)))[:n]
     # Flipping the same digits of all points makes each of them uniform. SciPy scrambles as well, but differently from
     # release to release maybe, and a saved bandit knows its frequencies by the seed alone.

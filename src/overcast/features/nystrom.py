@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from overcast import _check
 from overcast._check import Array
 from overcast.beliefs.base import Belief, NoClosedForm
-from overcast.beliefs.cloud import Cloud, mixed
-from overcast.features.base import FeatureMap, FeaturesAt, check_joint, no_closed_form
+from overcast.beliefs.cloud import Cloud
+from overcast.features.base import FeatureMap, FeaturesAt, check_hashable, no_closed_form
 from overcast.kernels.base import JointKernel, Kernel, Term
+from overcast.kernels.embeddings import Embeddings
 
 # A pair that others explain up to this share of the largest k((x, c), (x, c)) adds nothing but rounding.
 TOLERANCE = 1e-12
+
+# What the pairs left out may be off by, as a share of the same; more than that is no rounding.
+LEFT = 1e-6
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,7 +57,7 @@ class Nystrom(FeatureMap):
     contexts: ArrayLike
 
     def __post_init__(self) -> None:
-        check_joint("Nystrom", self.kernel)
+        check_hashable("Nystrom", self.kernel)
         actions = _check.array("Nystrom", "actions", self.actions, ("m", "a"))
         contexts = _check.array("Nystrom", "contexts", self.contexts, (len(actions), "c"))
         # Tuples can be compared, hashed and written to files.
@@ -107,11 +111,19 @@ def _inducing(features: Nystrom) -> _Inducing:
     actions, contexts = np.array(features.actions), np.array(features.contexts)
     terms = features.kernel.terms(actions.shape[1])
     gram = np.asarray(sum(x._evaluate(actions, actions) * c._evaluate(contexts, contexts) for x, c in terms))
+    if not np.isfinite(gram).all():
+        raise ValueError("Nystrom: kernel must give finite numbers at the pairs, got others; scale the contexts")
     factor, order, rank, _ = scipy.linalg.lapack.dpstrf(gram, lower=1, tol=TOLERANCE * float(np.diagonal(gram).max()))
     if not rank:
         raise ValueError("Nystrom: kernel must be above zero at one pair at least, got zero at all")
+    lower = np.tril(factor)[:, :rank]
+    left = gram[np.ix_(order - 1, order - 1)] - lower @ lower.T
+    if np.abs(left).max() > LEFT * float(np.diagonal(gram).max()):
+        raise ValueError(
+            f"Nystrom: kernel must be positive semi-definite, got {np.abs(left).max():.3g} left by its Cholesky factor"
+        )
     kept = order[:rank] - 1
-    return _Inducing(actions[kept], contexts[kept], terms, np.tril(factor[:rank, :rank]))
+    return _Inducing(actions[kept], contexts[kept], terms, lower[:rank])
 
 
 class _NystromAt(FeaturesAt):
@@ -121,7 +133,7 @@ class _NystromAt(FeaturesAt):
         self._features = features
         self._pairs = _inducing(features)
         self._tables = [action._evaluate(self._pairs.actions, actions) for action, _ in self._pairs.terms]
-        self._embedded = [_Embedded(context, self._pairs.contexts) for _, context in self._pairs.terms]
+        self._embedded = [Embeddings.of_points(context, self._pairs.contexts) for _, context in self._pairs.terms]
 
     def expected(self, belief: Belief) -> Array:
         try:
@@ -134,25 +146,6 @@ class _NystromAt(FeaturesAt):
         return self._features_of(lambda kernel: kernel.embed_points(draws, weights))
 
     def _features_of(self, embed: Callable[[Kernel], Cloud]) -> Array:
-        each = zip(self._tables, self._embedded, strict=True)
-        cross = sum(table * known.inner(embed(known.kernel))[:, None] for table, known in each)
+        each = zip(self._pairs.terms, self._tables, self._embedded, strict=True)
+        cross = sum(table * known.inner(kernel, Embeddings([embed(kernel)])) for (_, kernel), table, known in each)
         return self._pairs.solve(np.asarray(cross)).T
-
-
-class _Embedded:
-    """The contexts of the pairs as a kernel sees them."""
-
-    def __init__(self, kernel: Kernel, contexts: Array) -> None:
-        self.kernel = kernel
-        clouds = [kernel.embed_points(context[None], np.ones(1)) for context in contexts]
-        self._cloud = mixed(clouds, np.ones(len(clouds)))
-        self._starts = _starts(clouds)
-
-    def inner(self, cloud: Cloud) -> Array:
-        """Return <k_{c_p}, mu> for each pair, (d,)."""
-        by_component = self._cloud.weights * (self.kernel.compare(self._cloud, cloud) @ cloud.weights)
-        return np.add.reduceat(by_component, self._starts)
-
-
-def _starts(clouds: Sequence[Cloud]) -> NDArray[np.intp]:
-    return np.cumsum([0, *(len(cloud.weights) for cloud in clouds[:-1])], dtype=np.intp)

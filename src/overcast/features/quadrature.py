@@ -11,10 +11,11 @@ import numpy as np
 from overcast import _check
 from overcast._check import Array
 from overcast.features._waves import Spectrum, Waves, pieces
-from overcast.features.base import check_joint
-from overcast.kernels.base import JointKernel, Kernel, scales_for
+from overcast.features.base import check_hashable
+from overcast.kernels.base import JointKernel, Kernel
 from overcast.kernels.composite import Product
 from overcast.kernels.rbf import RBF
+from overcast.kernels.stationary import scales_for
 
 # More features than this do not pay: V^-1 alone would hold 100,000,000 numbers.
 MAX_SIZE = 10_000
@@ -50,7 +51,7 @@ class QuadratureFourier(Waves):
     m: int
 
     def __post_init__(self) -> None:
-        check_joint("QuadratureFourier", self.kernel)
+        check_hashable("QuadratureFourier", self.kernel)
         object.__setattr__(self, "m", _check.integer("QuadratureFourier", "m", self.m, at_least=1))
         if isinstance(self.kernel, (Kernel, Product)):
             self._piece(1)  # these split alike whatever the dimension, so that faults show at once

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from overcast import _check
 from overcast._check import Array
+from overcast.beliefs._parts import parts
 from overcast.beliefs.base import Belief, NoClosedForm
 from overcast.beliefs.cloud import Cloud, kind_of
 
@@ -130,14 +131,24 @@ class Kernel(JointKernel):
         NoClosedForm
             Where it has no exact form; use `sampled`, or pass `samples=` to the bandit.
         """
-        return sum_of_atoms(self, lambda atom: [[atom.embed(belief) for belief in side] for side in (left, right)])
+        sides = self._beliefs(left, right)
+        return sum_of_atoms(self, lambda atom: [[atom.embed(belief) for belief in side] for side in sides])
 
     def sampled(self, left: Sequence[Belief], right: Sequence[Belief], samples: int, rng: np.random.Generator) -> Array:
         """Return the same between the empirical distributions of `samples` draws of each belief, shape (n, m)."""
         samples = _check.integer(type(self).__name__, "samples", samples, at_least=1)
         weights = np.full(samples, 1.0 / samples)
-        draws = [[belief.sample(samples, rng) for belief in side] for side in (left, right)]
+        draws = [[belief.sample(samples, rng) for belief in side] for side in self._beliefs(left, right)]
         return sum_of_atoms(self, lambda atom: [[atom.embed_points(points, weights) for points in s] for s in draws])
+
+    def _beliefs(self, *sides: Sequence[Belief]) -> list[list[Belief]]:
+        """Return the beliefs, if they are such, and of one dimension."""
+        owner = type(self).__name__
+        out = [list(parts(owner, side)) for side in sides]
+        dims = sorted({belief.dim for side in out for belief in side})
+        if len(dims) > 1:
+            raise ValueError(f"{owner}: beliefs must have equal dimension, got {dims[0]} and {dims[1]}")
+        return out
 
     def atoms(self) -> tuple[tuple[float, Kernel], ...]:
         """Return kernels and factors whose sum this kernel is."""
@@ -180,40 +191,19 @@ def no_closed_form(kernel: Kernel, belief: object) -> NoClosedForm:
     )
 
 
+def check_joint(owner: str, value: Any) -> JointKernel:
+    """Return the value if it is a kernel of actions and contexts."""
+    if not isinstance(value, JointKernel):
+        raise TypeError(
+            f"{owner}: kernel must be a kernel of actions and contexts such as Product(RBF(1.0), RBF(1.0)), "
+            f"got {_check.short(value)}"
+        )
+    return value
+
+
 def check_kernel(owner: str, name: str, value: Any) -> Kernel:
     """Return the value if it is a kernel of vectors."""
     if not isinstance(value, Kernel):
         raise TypeError(f"{owner}: {name} must be a kernel of vectors such as RBF(1.0), got {_check.short(value)}")
+    value.atoms()  # refuses a sum of kernels that are not of vectors
     return value
-
-
-def lengthscales(owner: str, value: Any) -> float | tuple[float, ...]:
-    """Return one length scale, or one for each dimension."""
-    if np.ndim(value) == 0:
-        return _check.number(owner, "lengthscale", value, above=0.0)
-    scales = _check.vector(owner, "lengthscale", value, "p").tolist()
-    return tuple(_check.number(owner, "lengthscale", scale, above=0.0) for scale in scales)
-
-
-def scales_for(owner: str, lengthscale: float | tuple[float, ...], p: int) -> Array:
-    """Return a length scale for each of p dimensions."""
-    if isinstance(lengthscale, tuple) and len(lengthscale) != p:
-        raise ValueError(f"{owner}: lengthscale must have {p} entries, one for each dimension, got {len(lengthscale)}")
-    return np.array(lengthscale) if isinstance(lengthscale, tuple) else np.full(p, lengthscale)
-
-
-def split(owner: str, lengthscale: float | tuple[float, ...], a: int) -> tuple[Any, Any]:
-    """Return the length scales of the first a dimensions and of the rest."""
-    if isinstance(lengthscale, float):
-        return lengthscale, lengthscale
-    if len(lengthscale) <= a:
-        raise ValueError(
-            f"{owner}: lengthscale must have an entry for each dimension of action and context, got {len(lengthscale)} "
-            f"for actions of dimension {a}"
-        )
-    return lengthscale[:a], lengthscale[a:]
-
-
-def by_scale(lengthscale: float | tuple[float, ...], derivatives: Array) -> Array:
-    """Return derivatives (p, n, m) by each dimension's log length scale, summed where one number serves all."""
-    return derivatives if isinstance(lengthscale, tuple) else derivatives.sum(axis=0, keepdims=True)

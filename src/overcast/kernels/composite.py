@@ -156,5 +156,8 @@ def _check_part(owner: str, kernel: Any) -> None:
 
 def _of_vectors(owner: str, kernel: JointKernel) -> Kernel:
     if not isinstance(kernel, Kernel):
-        raise TypeError(f"{owner}: {type(kernel).__name__} takes actions and contexts apart, got vectors")
+        raise TypeError(
+            f"{owner}: kernel must be a kernel of vectors here, got {type(kernel).__name__}, "
+            "which takes actions and contexts apart"
+        )
     return kernel

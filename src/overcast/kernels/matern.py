@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,13 +11,13 @@ from scipy.spatial.distance import cdist
 from overcast import _check
 from overcast._check import Array
 from overcast.beliefs.cloud import Cloud
-from overcast.kernels.base import Kernel, lengthscales, scales_for
+from overcast.kernels.stationary import Stationary, lengthscales, scales_for
 
 SMOOTHNESS = (0.5, 1.5, 2.5)
 
 
 @dataclass(frozen=True)
-class Matern(Kernel):
+class Matern(Stationary):
     """k = p(s) exp(-s) with s = sqrt(2 nu) r and r^2 = sum_i (u_i - v_i)^2 / l_i^2.
 
     p(s) is 1 for nu = 1/2, 1 + s for 3/2, and 1 + s + s^2 / 3 for 5/2: functions that are continuous, once and twice
@@ -51,15 +50,6 @@ class Matern(Kernel):
         if self.nu == 0.5:
             return np.asarray(decay)
         return np.asarray((1.0 + s) * decay if self.nu == 1.5 else (1.0 + s + s * s / 3.0) * decay)
-
-    def diagonal(self, points: Array) -> Array:
-        return np.ones(len(points))
-
-    def parameters(self) -> tuple[float, ...]:
-        return self.lengthscale if isinstance(self.lengthscale, tuple) else (self.lengthscale,)
-
-    def with_parameters(self, values: Sequence[float]) -> Matern:
-        return Matern(self.nu, tuple(values) if isinstance(self.lengthscale, tuple) else values[0])
 
     def gradient(self, left: Cloud, right: Cloud) -> Array:
         """dk / d log l_i = -(k'(s) / s) 2 nu (u_i - v_i)^2 / l_i^2, which add up to -k'(s) s."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,14 +11,15 @@ from scipy.spatial.distance import cdist
 from overcast._check import Array
 from overcast.beliefs.base import Belief
 from overcast.beliefs.cloud import Cloud, kind_of, of_kind
-from overcast.kernels.base import Kernel, Term, by_scale, lengthscales, no_closed_form, scales_for, split
+from overcast.kernels.base import Term, no_closed_form
+from overcast.kernels.stationary import Stationary, by_scale, lengthscales, scales_for, split
 
 # Standard deviations of a normal distribution beyond which it has no density to speak of: exp(-TAIL^2 / 2) = 4e-12.
 TAIL = 7.25
 
 
 @dataclass(frozen=True)
-class RBF(Kernel):
+class RBF(Stationary):
     """k(u, v) = exp(-sum_i (u_i - v_i)^2 / (2 l_i^2)).
 
     Its mean embeddings have a closed form for normal distributions and points, and mixtures of them: with
@@ -48,9 +48,6 @@ class RBF(Kernel):
         squares *= -0.5
         return np.asarray(np.exp(squares, out=squares))
 
-    def diagonal(self, points: Array) -> Array:
-        return np.ones(len(points))
-
     def embed(self, belief: Belief) -> Cloud:
         cloud = belief.cloud()
         if cloud is None:
@@ -71,12 +68,6 @@ class RBF(Kernel):
             return 1.0
         scales = scales_for("RBF", self.lengthscale, cloud.centres.shape[1])
         return float(1.0 / np.sqrt((1.0 + 2.0 * cloud.spread[0] / scales**2).prod()))
-
-    def parameters(self) -> tuple[float, ...]:
-        return self.lengthscale if isinstance(self.lengthscale, tuple) else (self.lengthscale,)
-
-    def with_parameters(self, values: Sequence[float]) -> RBF:
-        return RBF(tuple(values) if isinstance(self.lengthscale, tuple) else values[0])
 
     def gradient(self, left: Cloud, right: Cloud) -> Array:
         """With M = (Lambda + S)^-1, d log k / d log l_i = 1 - l_i^2 M_ii + l_i^2 (M D)_i^2."""

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from overcast._check import Array
 from overcast.beliefs.cloud import Cloud
-from overcast.kernels.base import JointKernel, Kernel, by_scale, scales_for
+from overcast.kernels.base import JointKernel, Kernel
 from overcast.kernels.rbf import RBF
+from overcast.kernels.stationary import by_scale, scales_for
 from overcast.models.kernel import KernelLearner
 from overcast.models.memory import Grid, cut
 

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import Bounds, minimize
 
 from overcast import _check
 from overcast._check import Array
@@ -88,6 +87,8 @@ def fit_hyperparameters(model: Model, learner: Learner | None) -> Fit:
         )
     if learner is not None and not isinstance(learner, KernelLearner):
         raise TypeError(f"fit_hyperparameters: learner must be the model's own, got {_check.short(learner)}")
+    if learner is not None and learner.model != model:
+        raise ValueError(f"fit_hyperparameters: learner must be the model's own, got one of {learner.model}")
     seen = 0 if learner is None else len(learner)
     if learner is None or seen < 2:
         raise ValueError(
@@ -100,6 +101,8 @@ def fit_hyperparameters(model: Model, learner: Learner | None) -> Fit:
 
 
 def _search(model: KernelModel, likelihood: Likelihood) -> Fit:
+    from scipy.optimize import Bounds, minimize  # which takes as long to import as the rest of the package
+
     start = np.array(model.kernel.parameters())
     size, whole = likelihood.size(start)
     if not size > 0.0:

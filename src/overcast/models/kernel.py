@@ -16,7 +16,7 @@ from overcast._check import Array
 from overcast.beliefs.base import Belief
 from overcast.beliefs.cloud import Cloud
 from overcast.beliefs.stacked import BeliefStack
-from overcast.kernels.base import JointKernel
+from overcast.kernels.base import JointKernel, Kernel, check_joint
 from overcast.models.base import Estimate, Generators, Index, LastingLearner, Model
 from overcast.models.cholesky import Cholesky
 from overcast.models.memory import Memory, cut, room
@@ -56,11 +56,7 @@ class KernelModel(Model):
     block = 10  # each trial keeps a factor of t^2 / 2 numbers
 
     def __post_init__(self) -> None:
-        if not isinstance(self.kernel, JointKernel):
-            raise TypeError(
-                "KernelModel: kernel must be a kernel of actions and contexts such as Product(RBF(1.0), RBF(1.0)), "
-                f"got {_check.short(self.kernel)}"
-            )
+        check_joint("KernelModel", self.kernel)
         object.__setattr__(self, "ridge", _check.number("KernelModel", "ridge", self.ridge, above=0.0))
 
     def start(self, actions: Array, context_dim: int) -> KernelLearner:
@@ -85,12 +81,14 @@ class KernelLearner(LastingLearner):
     """The rounds seen so far, and a growing Cholesky factor L of K + lambda I."""
 
     def __init__(self, model: KernelModel, actions: Array, context_dim: int) -> None:
+        self.model = model
         self._ridge = model.ridge
         self._context_dim = context_dim
         self._actions = actions
         self._terms = model.kernel.terms(actions.shape[1])
-        for kernel, _ in self._terms:
-            kernel._evaluate(actions[:1], actions[:1])  # refuses actions of another dimension now, not when it learns
+        for action_kernel, context_kernel in self._terms:  # what does not fit is refused now, not when it learns
+            _try(action_kernel, actions[:1])
+            _try(context_kernel, np.zeros((1, context_dim)))
         self._diagonals = [kernel.diagonal(actions) for kernel, _ in self._terms]  # (k,) each
         #: the beliefs of all rounds, as each term of the kernel sees them
         self.memories = [Memory(kernel) for _, kernel in self._terms]
@@ -145,7 +143,7 @@ class KernelLearner(LastingLearner):
         self._latest = view, half
         mean = self._whitened[: len(self)] @ half
         squares = own - np.einsum("tk,tk->k", half, half)
-        if squares.min() < -ROUNDING * (self._trace + own.max() + self._ridge):
+        if not squares.min() >= -ROUNDING * (self._trace + own.max() + self._ridge):
             raise self._not_positive(f"a squared width of {squares.min() / self._ridge:.3g}")
         return Estimate(mean, np.sqrt(np.maximum(squares, 0.0) / self._ridge))
 
@@ -295,10 +293,20 @@ class KernelLearner(LastingLearner):
         index = [range(len(self._actions))[int(i)] for i in arrays["action"]]
         by_term = []
         for j, (_, kernel) in enumerate(self._terms):
+            if f"{j}.weights" not in arrays:
+                raise ValueError("its rounds were learnt with another kernel")
             cloud = Cloud(arrays[f"{j}.weights"], arrays[f"{j}.centres"], arrays.get(f"{j}.spread"))
             sample = kernel.embed_points(np.zeros((1, self._context_dim)), np.ones(1))
             by_term.append(_cut(cloud, arrays[f"{j}.start"].astype(np.intp), sample.centres.shape[1]))
         return [Evidence(i, self._view(clouds)) for i, *clouds in zip(index, *by_term, strict=True)]
+
+
+def _try(kernel: Kernel, point: Array) -> None:
+    """Compare a point (1, p) with itself, which a kernel of another dimension refuses."""
+    cloud = kernel.embed_points(point, np.ones(1))
+    shape = np.shape(kernel.compare(cloud, cloud))
+    if shape != (1, 1):
+        raise ValueError(f"{type(kernel).__name__}: _evaluate must give shape (n, m), got {shape} for one point each")
 
 
 def _cut(cloud: Cloud, starts: NDArray[np.intp], c: int) -> list[Cloud]:

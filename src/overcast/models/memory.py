@@ -39,7 +39,6 @@ class Memory:
         self._size = 0
         self._grid: Grid | None = None
         self._coarse = True  # whether a grid may help
-        self._squared: tuple[Cloud, float] | None = None
 
     @property
     def starts(self) -> NDArray[np.intp]:
@@ -78,9 +77,9 @@ class Memory:
 
     def square(self, cloud: Cloud) -> float:
         """Return <mu, mu>."""
-        if self._squared is None or self._squared[0] is not cloud:
-            self._squared = cloud, self.kernel.square(cloud)
-        return self._squared[1]
+        if self._grid is not None and len(cloud.weights) ** 2 > MAX_DIRECT and self._grid.covers(cloud):
+            return self._grid.square(cloud)
+        return self.kernel.square(cloud)
 
     def inner(self, cloud: Cloud) -> Array:
         """Return <mu_s, mu> for all rounds s, shape (t,)."""
@@ -123,6 +122,7 @@ class Grid:
         self._roots = np.sqrt(weights).ravel()
         self._past = np.empty((0, 2 * self._roots.size))
         self._size = 0
+        self._latest: tuple[Cloud, Array] | None = None  # a belief is asked for several times in a round
 
     @classmethod
     def around(cls, kernel: Kernel, clouds: Sequence[Cloud]) -> Grid | None:
@@ -165,8 +165,18 @@ class Grid:
         """Return <mu_s, mu> for the beliefs taken down, (t,)."""
         return np.asarray(self.coordinates @ self._coordinates(cloud))
 
+    def square(self, cloud: Cloud) -> float:
+        """Return <mu, mu>."""
+        own = self._coordinates(cloud)
+        return float(own @ own)
+
     def _coordinates(self, cloud: Cloud) -> Array:
         """Return sqrt(p) times real and imaginary part of the characteristic function on the grid."""
+        if self._latest is None or self._latest[0] is not cloud:
+            self._latest = cloud, self._characteristic(cloud)
+        return self._latest[1]
+
+    def _characteristic(self, cloud: Cloud) -> Array:
         if cloud.spread is not None and cloud.spread.ndim == 3 and cloud.spread.any():
             centred = Cloud(cloud.weights, cloud.centres - self._origin, cloud.spread)
             function = centred.characteristic(self.frequencies())
