@@ -128,7 +128,7 @@ def flat(steps: int = 20_000) -> tuple[str, float, float, float]:
         start = time.perf_counter()
         learner.learn(learner.decide(oc.Gaussian(POINTS[t], 0.05)), REWARDS[t])
         seconds[t] = time.perf_counter() - start
-    first, last = (float(np.median(part) * 1e6) for part in (seconds[: steps // 10], seconds[-steps // 10 :]))
+    first, last = (float(part.mean() * 1e6) for part in (seconds[: steps // 10], seconds[-steps // 10 :]))
     return f"T={steps}, 300 Fourier features: last / first tenth", last, first, 1.2
 
 
