@@ -62,7 +62,19 @@ class Kernel(JointKernel):
 
     A new kernel gives `_evaluate`, which serves points and every belief with finite support; where expectations have
     a closed form for more, also `embed` and `compare`. To be fitted, it gives `parameters`, `with_parameters` and
-    `gradient`. As a kernel of actions and contexts it sits in a `Product`.
+    `gradient`. As a kernel of actions and contexts it sits in a `Product`. Make it a frozen dataclass, so that models
+    with it can be compared; `overcast.testing.check_kernel` says what is wrong with it.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from overcast.beliefs import Ensemble, PointMass
+    >>> @dataclass(frozen=True)
+    ... class Cosine(Kernel):
+    ...     def _evaluate(self, left, right):
+    ...         return np.cos(left[:, None] - right[None]).sum(axis=-1)
+    >>> Cosine().expected([Ensemble([[0.0], [np.pi]])], [PointMass([0.0])]).round(12)
+    array([[0.]])
     """
 
     @abstractmethod
