@@ -1,6 +1,6 @@
 """Decide under a forecast: bandits whose context is known only as a distribution."""
 
-from overcast import confidence, environments, features, kernels
+from overcast import confidence, environments, features, kernels, models
 from overcast.bandit import Bandit
 from overcast.beliefs import (
     Belief,
@@ -48,5 +48,6 @@ __all__ = [
     "environments",
     "features",
     "kernels",
+    "models",
     "simulate",
 ]
