@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ import scipy.stats
 import overcast as oc
 from overcast._check import Array
 from overcast.beliefs import Belief, Ensemble, Gaussian, Independent, Mixture, NoClosedForm, PointMass, Quantiles
-from overcast.environments import Synthetic
 from overcast.features import Fourier, Function
 from overcast.kernels import RBF, Constant, JointKernel, Kernel, Linear, Matern, Product
 from overcast.kernels.base import Term
@@ -227,43 +225,3 @@ def test_faults(kernel: Kernel, n: int, seed: int, kind: type[Exception], words:
 def test_length_scales_must_fit_the_dimensions() -> None:
     with refused(ValueError, "RBF", "lengthscale must have 3 entries"):
         Fourier(RBF((1.0, 2.0)), 8).size(1, 2)
-
-
-MODEL = oc.LinearModel(Fourier(2.0 * Product(RBF(0.5), RBF((1.0, 2.0))), 30, seed=5))
-
-
-def test_a_saved_bandit_decides_the_same(tmp_path: Path) -> None:
-    check_saved(MODEL, tmp_path / "bandit")
-
-
-def check_saved(model: oc.LinearModel, path: Path) -> None:
-    rng = np.random.default_rng(0)
-    bandit = oc.Bandit(rng.random((5, 2)), model, oc.UCB(1.0))
-    for _ in range(10):
-        bandit.learn(bandit.decide(Gaussian(rng.random(2), COV)), float(rng.normal()))
-    bandit.save(path)
-    loaded = oc.Bandit.load(path)
-    assert loaded.model == model
-    for belief in BELIEFS.values():
-        np.testing.assert_array_equal(loaded.estimate(belief), bandit.estimate(belief))
-
-
-@pytest.mark.parametrize("samples", [None, 4])
-def test_trials_in_lock_step_are_bandits_on_their_own(samples: int | None) -> None:
-    check_lock_step(MODEL, samples)
-
-
-def check_lock_step(model: oc.LinearModel, samples: int | None) -> None:
-    """Every trial has its own actions."""
-    env, steps, trials = Synthetic(k=6, dim=2), 12, 3
-    runs = oc.simulate(env, model, oc.UCB(1.0), samples=samples, steps=steps, trials=trials, seed=4)
-    for i in range(trials):
-        world, own = (np.random.default_rng(np.random.SeedSequence(4, spawn_key=(i, stream))) for stream in (0, 1))
-        trial = env.start(world)
-        bandit = oc.Bandit(trial.actions, model, oc.UCB(1.0), samples=samples)
-        bandit._rng = own
-        for t in range(steps):
-            now = trial.step(runs.choices[i, :t])
-            decision = bandit.decide(now.belief)
-            assert decision.index == runs.choices[i, t]
-            bandit.learn(decision, float(now.rewards[decision.index] + now.noise))

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ import overcast as oc
 from overcast._check import Array
 from overcast.beliefs import Ensemble, Gaussian, Mixture, NoClosedForm, PointMass, Quantiles
 from overcast.beliefs.base import Belief
-from overcast.environments import Synthetic
 from overcast.features import Nystrom
 from overcast.kernels import RBF, Constant, JointKernel, Kernel, Linear, Matern, Polynomial, Product
 from support import refused
@@ -163,37 +161,6 @@ def test_faults() -> None:
         features.size(1, 2)
     with refused(ValueError, "Nystrom", "contexts must have the 2 dimensions of the pairs, got 3"):
         features(ACTIONS, [[0.0, 1.0, 2.0]])
-
-
-MODEL = oc.LinearModel(Nystrom(2.0 * Product(RBF(0.8), RBF((0.6, 1.0))), ACTIONS, CONTEXTS))
-
-
-def test_a_saved_bandit_decides_the_same(tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    bandit = oc.Bandit(rng.random((5, 2)), MODEL, oc.UCB(1.0))
-    for _ in range(10):
-        bandit.learn(bandit.decide(Gaussian(rng.random(2), COV)), float(rng.normal()))
-    bandit.save(tmp_path / "bandit")
-    loaded = oc.Bandit.load(tmp_path / "bandit")
-    assert loaded.model == MODEL
-    for belief in BELIEFS.values():
-        np.testing.assert_array_equal(loaded.estimate(belief), bandit.estimate(belief))
-
-
-@pytest.mark.parametrize("samples", [None, 4])
-def test_trials_in_lock_step_are_bandits_on_their_own(samples: int | None) -> None:
-    env, steps, trials = Synthetic(k=6, dim=2), 12, 3
-    runs = oc.simulate(env, MODEL, oc.UCB(1.0), samples=samples, steps=steps, trials=trials, seed=4)
-    for i in range(trials):
-        world, own = (np.random.default_rng(np.random.SeedSequence(4, spawn_key=(i, stream))) for stream in (0, 1))
-        trial = env.start(world)
-        bandit = oc.Bandit(trial.actions, MODEL, oc.UCB(1.0), samples=samples)
-        bandit._rng = own
-        for t in range(steps):
-            now = trial.step(runs.choices[i, :t])
-            decision = bandit.decide(now.belief)
-            assert decision.index == runs.choices[i, t]
-            bandit.learn(decision, float(now.rewards[decision.index] + now.noise))
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ import overcast as oc
 from overcast._check import Array
 from overcast.beliefs import Ensemble, Gaussian, Mixture, NoClosedForm, PointMass, Quantiles
 from overcast.beliefs.base import Belief
-from overcast.environments import Synthetic
 from overcast.features import QuadratureFourier
 from overcast.kernels import RBF, Constant, Linear, Matern, Product
 from overcast.kernels.base import JointKernel
@@ -138,31 +136,3 @@ def test_sizes_are_limited() -> None:
 def test_length_scales_must_fit_the_dimensions() -> None:
     with refused(ValueError, "RBF", "lengthscale must have 3 entries"):
         QuadratureFourier(RBF((1.0, 2.0)), 4).size(1, 2)
-
-
-MODEL = oc.LinearModel(QuadratureFourier(Product(RBF(0.5), RBF((1.0, 2.0))), 3))
-
-
-def test_a_saved_bandit_decides_the_same(tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    bandit = oc.Bandit(rng.random((5, 2)), MODEL, oc.UCB(1.0))
-    for _ in range(10):
-        bandit.learn(bandit.decide(Gaussian(rng.random(2), COV)), float(rng.normal()))
-    bandit.save(tmp_path / "bandit")
-    loaded = oc.Bandit.load(tmp_path / "bandit")
-    assert loaded.model == MODEL
-    for belief in BELIEFS.values():
-        np.testing.assert_array_equal(loaded.estimate(belief), bandit.estimate(belief))
-
-
-def test_trials_in_lock_step_are_bandits_on_their_own() -> None:
-    env, steps, trials = Synthetic(k=6, dim=2), 12, 3
-    runs = oc.simulate(env, MODEL, oc.UCB(1.0), steps=steps, trials=trials, seed=4)
-    for i in range(trials):
-        trial = env.start(np.random.default_rng(np.random.SeedSequence(4, spawn_key=(i, 0))))
-        bandit = oc.Bandit(trial.actions, MODEL, oc.UCB(1.0))
-        for t in range(steps):
-            now = trial.step(runs.choices[i, :t])
-            decision = bandit.decide(now.belief)
-            assert decision.index == runs.choices[i, t]
-            bandit.learn(decision, float(now.rewards[decision.index] + now.noise))

@@ -27,6 +27,6 @@ class Embeddings:
     def inner(self, kernel: Kernel, other: Embeddings) -> Array:
         """Return <mu, nu> for every pair, shape (n, m)."""
         left, right = self._cloud, other._cloud
-        products = np.concatenate([kernel.compare(part, right) for part in in_pieces(left, right)])
-        products = np.add.reduceat(products * right.weights, other._starts, axis=1)
+        pieces = (kernel.compare(part, right) * right.weights for part in in_pieces(left, right))
+        products = np.concatenate([np.add.reduceat(piece, other._starts, axis=1) for piece in pieces])
         return np.add.reduceat(products * left.weights[:, None], self._starts, axis=0)
