@@ -1,5 +1,6 @@
 # Every target does its own set-up in .venv inside this folder; only python3 and make are needed.
 PYTHON ?= python3
+DATA ?= ../shared/data
 VENV := .venv
 BIN := $(VENV)/bin
 # By environment, so that the tools that build the package are held to it too.
@@ -27,10 +28,12 @@ bench: $(VENV)/dev  ## speed as ratios to the bare NumPy calls, and to a peer
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/kernel.py
 
-picture: demo  ## the README's pictures
+picture: demo  ## the README's pictures, from the real data in the folder DATA
 	cp overcast-out/demo/figure.png docs/demo.png
 	$(BIN)/overcast reproduce kernel
 	cp overcast-out/kernel/figure.png docs/kernel.png
+	$(BIN)/overcast reproduce all --data $(DATA)
+	cp overcast-out/all/figure.png docs/figure1.png
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

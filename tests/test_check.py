@@ -7,9 +7,11 @@ import math
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from overcast import _check
+from support import refused
 
 
 def _message(caught: pytest.ExceptionInfo[Exception]) -> str:
@@ -140,6 +142,60 @@ def test_weights() -> None:
         assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        [0, 0, 1, 2],
+        [30, -7, 30, 4],
+        np.array([5, 3, 3, 5], dtype="u1"),
+        [True, False, False, True],
+        ["Changins", "Reckenholz", "Changins", "Zollikofen"],
+        pd.Series(["b", "a", "c", "b"]),
+        ["10", "9", "10", "10"],
+        [8, 8, 8, 8],
+    ],
+    ids=["from zero", "any numbers", "unsigned", "truth values", "names", "pandas", "digits", "one label"],
+)
+def test_labels_are_numbered_from_zero_in_their_order(value: Any) -> None:
+    out = _check.labels("Owner", "thing", value, 4)
+    ranked = sorted(set(value))
+    assert out.tolist() == [ranked.index(label) for label in value]
+    assert out.dtype == np.intp
+    with pytest.raises(ValueError, match="read-only"):
+        out[0] = 5
+
+
+def test_labels_are_copies() -> None:
+    mine = np.array([0, 1, 2])
+    out = _check.labels("Owner", "thing", mine, 3)
+    mine[0] = 2
+    assert out.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "text"),
+    [
+        ([0.0, 1.0, 1.0], TypeError, "must be whole numbers or names, got list [0.0, 1.0, 1.0]"),
+        ([0, 1, math.nan], TypeError, "must be whole numbers or names, got list [0, 1, nan]"),
+        (["a", None, "b"], TypeError, "must be whole numbers or names, got list ['a', None, 'b']"),
+        (None, ValueError, "must have shape (3,), got ()"),
+        (["a", "b", 3], TypeError, "must be whole numbers or names, got list ['a', 'b', 3]"),
+        (np.ma.masked_array([1, 2, 9], [False, False, True]), TypeError, "must be whole numbers or names"),
+        ([[1], [1, 2], [3]], TypeError, "must be whole numbers or names"),
+        ([1j, 2j, 3j], TypeError, "must be whole numbers or names, got list"),
+        ([0, 1], ValueError, "must have shape (3,), got (2,)"),
+        (["a", "b", "c", "d"], ValueError, "must have shape (3,), got (4,)"),
+        ("abc", ValueError, "must have shape (3,), got ()"),
+        (7, ValueError, "must have shape (3,), got ()"),
+        ([[0], [1], [1]], ValueError, "must have shape (3,), got (3, 1)"),
+    ],
+)
+def test_bad_labels(value: Any, kind: type[Exception], text: str) -> None:
+    with pytest.raises(kind) as caught:
+        _check.labels("Owner", "thing", value, 3)
+    assert text in _message(caught)
+
+
 def test_short_is_one_bounded_line() -> None:
     assert _check.short(1.5) == "float 1.5"
     assert _check.short("a\nb") == "str 'a\\nb'"
@@ -148,3 +204,14 @@ def test_short_is_one_bounded_line() -> None:
         assert "\n" not in text
         assert len(text) < 80
         assert text.startswith(type(value).__name__)
+
+
+@pytest.mark.parametrize("value", [[0.0], [-1.0, 1.0], [0.1, 0.2, -0.3]])
+def test_values_of_mean_zero(value: list[float]) -> None:
+    assert _check.centred("Owner", "thing", value).tolist() == value
+
+
+@pytest.mark.parametrize("value", [[1.0], [0.5, 0.0], [1e-6]])
+def test_values_of_another_mean_are_refused(value: list[float]) -> None:
+    with refused(ValueError, "Owner", "thing must have mean zero, got", "subtract it"):
+        _check.centred("Owner", "thing", value)

@@ -132,6 +132,27 @@ def weights(owner: str, value: ArrayLike | None, n: int) -> Array:
     return read_only(out)
 
 
+def labels(owner: str, name: str, value: ArrayLike, n: int) -> NDArray[np.intp]:
+    """Return `n` labels, all whole numbers or all names, as numbers from zero in their order."""
+    raw = np.asarray(value, dtype=object)
+    if raw.shape != (n,):
+        raise ValueError(f"{owner}: {name} must have shape ({n},), got {_axes(raw.shape)}")
+    alike = any(all(isinstance(label, kind) for label in raw.tolist()) for kind in (str, int))
+    if not alike or np.ma.is_masked(value):
+        raise TypeError(f"{owner}: {name} must be whole numbers or names, got {short(value)}")
+    out = np.unique(raw, return_inverse=True)[1].astype(np.intp)
+    out.setflags(write=False)
+    return out
+
+
+def centred(owner: str, name: str, value: ArrayLike) -> Array:
+    """Return a read-only vector whose mean is zero up to round-off."""
+    out = array(owner, name, value, ("m",))
+    if abs(out.mean()) > 1e-9 * (1.0 + np.abs(out).max()):
+        raise ValueError(f"{owner}: {name} must have mean zero, got {out.mean():.6g}; subtract it")
+    return out
+
+
 def _axes(shape: Sequence[int | str]) -> str:
     return "(" + ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
 

@@ -8,7 +8,7 @@ import json
 import os
 import uuid
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -104,6 +104,16 @@ def write_arrays(path: str | os.PathLike[str], arrays: dict[str, np.ndarray[Any,
         with contextlib.suppress(FileNotFoundError):
             os.unlink(partial)
         raise
+
+
+def read_arrays(path: str | os.PathLike[str], needed: Sequence[str]) -> dict[str, np.ndarray[Any, Any]] | None:
+    """Return the arrays that `write_arrays` left, or None where there is no file that can be read and has `needed`."""
+    try:
+        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
+            arrays = dict(file)
+    except Exception:  # a damaged file may raise anything
+        return None
+    return arrays if all(name in arrays for name in needed) else None
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import argparse
 import io
+import math
 import os
+import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import overcast
+from overcast import _check
+from overcast.environments.crop_trials import BeliefKind
 
 if TYPE_CHECKING:
     from overcast.experiments.experiment import Experiment
@@ -21,6 +25,11 @@ if TYPE_CHECKING:
 
 QUICK: dict[str, Any] = {"trials": 20, "steps": 100}
 DEMO: dict[str, Any] = {"trials": 50, "steps": 500}
+
+FIGURE_1 = ("synthetic", "movielens", "crops")
+BELIEFS = get_args(BeliefKind)
+#: the experiments that take an option; the others have no use for it
+USED_BY = {"data": ("movielens", "crops"), "noise": ("movielens",), "belief": ("crops",)}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -57,51 +66,138 @@ def _parser() -> argparse.ArgumentParser:
     demo.set_defaults(run=_demo)
 
     figure = commands.add_parser("reproduce", help="a figure of the paper, or of its kernelised algorithm")
-    figure.add_argument("experiment", choices=["synthetic", "kernel"], help="which figure")
+    figure.add_argument("experiment", choices=["synthetic", "movielens", "crops", "all", "kernel"], help="which figure")
+    figure.add_argument("--data", type=Path, metavar="DIR", help="folder with the data (movielens, crops, all)")
     figure.add_argument("--trials", type=_count, help="independent trials (the experiment's own number)")
     figure.add_argument("--steps", type=_count, help="rounds a trial (the experiment's own number)")
     figure.add_argument("--betas", type=_betas, help="tune over a grid, e.g. 0.5,1,2,5,10 (the experiment's own beta)")
-    figure.add_argument("--seed", type=_seed, default=0, help="of all random numbers (%(default)s)")
+    figure.add_argument(
+        "--noise", type=_noise, help="values to draw reward noise from: --noise=-1,0,1, or 0 for none (movielens)"
+    )
+    figure.add_argument("--belief", choices=BELIEFS, help="what is known of a season before it (crops; forecast)")
+    figure.add_argument("--seed", type=_seed, default=0, help="of the trials (%(default)s)")
     figure.add_argument("--out", type=Path, default=Path("overcast-out"), help="folder to write to (%(default)s)")
     figure.add_argument("--workers", type=_count, default=os.cpu_count() or 1, help="processes (%(default)s)")
     figure.add_argument("--dask", metavar="ADDRESS", help="run on the workers of this Dask scheduler instead")
     figure.add_argument("--quick", action="store_true", help="{trials} trials of {steps} steps".format(**QUICK))
     figure.set_defaults(run=_reproduce)
+
+    data = commands.add_parser("data", help="download data that may not be passed on")
+    data.add_argument("name", choices=["movielens"], help="which data")
+    data.add_argument("--to", type=Path, metavar="DIR", help="folder to unpack in (the user's data directory)")
+    data.add_argument("--accept-licence", action="store_true", help="accept its terms of use without being asked")
+    data.set_defaults(run=_data)
     return parser
 
 
 def _demo(args: argparse.Namespace) -> None:
     from overcast.experiments.synthetic import synthetic
 
-    _run(replace(synthetic(), **DEMO), args.out / "demo", os.cpu_count() or 1, None)
+    with _executor(os.cpu_count() or 1, None) as executor:
+        _run(replace(synthetic(), **DEMO), args.out / "demo", executor)
 
 
 def _reproduce(args: argparse.Namespace) -> None:
+    from overcast.experiments.reproduce import side_by_side
+
+    names = FIGURE_1 if args.experiment == "all" else (args.experiment,)
+    for option, users in USED_BY.items():
+        if getattr(args, option) is not None and not set(users) & set(names):
+            raise ValueError(f"--{option} is for {' and '.join(users)}, got it with {args.experiment}")
+    size: dict[str, Any] = dict(QUICK) if args.quick else {}
+    size |= {name: getattr(args, name) for name in ("trials", "steps") if getattr(args, name) is not None}
+    # All data is read before any of it is worked on: what is wrong with the last shows at once.
+    prepared = [_prepare(name, args) for name in names]
+    with _executor(args.workers, args.dask) as executor:
+        experiments = [replace(prepare(executor), seed=args.seed, **size) for prepare in prepared]
+        if args.betas:
+            experiments = [experiment.tuned_over(args.betas) for experiment in experiments]
+        outcomes = [_run(experiment, args.out / experiment.name, executor) for experiment in experiments]
+    if len(outcomes) > 1:
+        folder = _made(args.out / args.experiment)
+        side_by_side(outcomes, folder)
+        print(f"\nAll side by side: {folder / 'report.html'} or {folder / 'figure.png'}")
+
+
+def _prepare(name: str, args: argparse.Namespace) -> Callable[[Executor | None], Experiment]:
+    """Read or generate the data of an experiment; return what makes the experiment of it, at paper scale."""
+    if name == "movielens":
+        return _movielens(args)
+    if name == "crops":
+        return _crops(args)
     from overcast.experiments.kernel import kernel
     from overcast.experiments.synthetic import synthetic
 
-    experiment = {"synthetic": synthetic, "kernel": kernel}[args.experiment]()
-    size: dict[str, Any] = dict(QUICK) if args.quick else {}
-    size |= {name: getattr(args, name) for name in ("trials", "steps") if getattr(args, name) is not None}
-    experiment = replace(experiment, seed=args.seed, **size)
-    if args.betas:
-        experiment = experiment.tuned_over(args.betas)
-    _run(experiment, args.out / args.experiment, args.workers, args.dask)
+    make = {"synthetic": synthetic, "kernel": kernel}[name]
+    return lambda executor: make()
 
 
-def _run(experiment: Experiment, folder: Path, workers: int, dask: str | None) -> None:
+def _movielens(args: argparse.Namespace) -> Callable[[Executor | None], Experiment]:
+    from tqdm import tqdm
+
+    from overcast.datasets.embedding import FITS, embed
+    from overcast.datasets.movielens import generated_movielens, read_movielens
+    from overcast.environments.movielens import NOISE
+    from overcast.experiments.movielens import movielens
+
+    data = generated_movielens() if args.data is None else read_movielens(args.data)
+
+    def make(executor: Executor | None) -> Experiment:
+        with tqdm(total=FITS, desc="embedding", unit="fit", disable=None) as bar:
+            embedding = embed(data, _made(args.out / "movielens"), executor, bar.update)
+        return movielens(data, embedding, args.noise or NOISE)
+
+    return make
+
+
+def _crops(args: argparse.Namespace) -> Callable[[Executor | None], Experiment]:
+    from overcast.datasets.crops import generated_crops, read_crops
+    from overcast.datasets.yield_model import fit_yields
+    from overcast.experiments.crops import CLIMATE_YEARS, crops
+
+    data = generated_crops() if args.data is None else read_crops(args.data)
+    if args.belief == "climatology":
+        data.climate(CLIMATE_YEARS)  # there must be a history
+    return lambda executor: crops(data, fit_yields(data), args.belief or BELIEFS[0])
+
+
+def _run(experiment: Experiment, folder: Path, executor: Executor | None) -> Outcome:
     from tqdm import tqdm
 
     from overcast.experiments.reproduce import reproduce
 
-    folder.mkdir(parents=True, exist_ok=True)
-    with (
-        _executor(workers, dask) as executor,
-        tqdm(total=len(list(experiment.parts())), desc=experiment.name, unit="part", disable=None) as bar,
-    ):
-        outcome = reproduce(experiment, folder, executor, bar.update)
+    with tqdm(total=len(list(experiment.parts())), desc=experiment.name, unit="part", disable=None) as bar:
+        outcome = reproduce(experiment, _made(folder), executor, bar.update)
     _print_table(outcome)
     print(f"\n{outcome.wall_seconds:.1f} s. Open {folder / 'report.html'} or {folder / 'figure.png'}")
+    return outcome
+
+
+def _data(args: argparse.Namespace) -> None:
+    from overcast.datasets import download
+
+    if not args.accept_licence:
+        print(download.LICENCE)
+        if not sys.stdin.isatty():
+            raise ValueError("the terms above must be accepted: pass --accept-licence")
+        if _answer("Accept these terms? Type yes: ") != "yes":
+            raise ValueError("the terms were not accepted, and nothing was downloaded")
+    folder = download.download_movielens(_made(args.to or download.default_folder()))
+    command = f"overcast reproduce movielens --data {shlex.quote(str(folder))}"
+    print(f"MovieLens-1M is in {folder}; do not pass it on. Now: {command}")
+
+
+def _answer(question: str) -> str:
+    try:
+        return input(question).strip().lower()
+    except EOFError:
+        print()
+        return ""
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def _executor(workers: int, dask: str | None) -> AbstractContextManager[Executor | None]:
@@ -111,6 +207,7 @@ def _executor(workers: int, dask: str | None) -> AbstractContextManager[Executor
 
 
 def _print_table(outcome: Outcome) -> None:
+    from overcast.experiments.claims import verdicts
     from overcast.experiments.figure import final_regrets, notes
 
     e = outcome.experiment
@@ -123,6 +220,12 @@ def _print_table(outcome: Outcome) -> None:
     print("\nAfter the last step, mean over trials ± two standard errors.")
     for note in notes(outcome):
         print(note)
+    judged = verdicts(outcome)
+    if judged:
+        which = "this run on generated data" if e.found.get("generated") else "this run"
+        print(f"\nWhat the paper says of figure {e.figure}, and whether {which} shows it:")
+    for verdict in judged:
+        print(f"{verdict.shown:>8}  {verdict.claim}\n{'':10}{verdict.evidence}")
 
 
 def _count(text: str) -> int:
@@ -140,13 +243,29 @@ def _whole(text: str, at_least: int) -> int:
 
 
 def _betas(text: str) -> tuple[float, ...]:
+    values = _numbers(text)
+    if min(values) < 0:
+        raise argparse.ArgumentTypeError(f"expected numbers >= 0, got {text!r}")
+    return tuple(dict.fromkeys(values))
+
+
+def _noise(text: str) -> tuple[float, ...]:
+    values = _numbers(text)
+    try:
+        _check.centred("--noise", "values", values)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return values
+
+
+def _numbers(text: str) -> tuple[float, ...]:
     try:
         values = tuple(float(part) for part in text.split(","))
     except ValueError:
         values = ()
-    if not values or not all(0 <= value < float("inf") for value in values):
-        raise argparse.ArgumentTypeError(f"expected numbers >= 0 with commas between, e.g. 0.5,1,2, got {text!r}")
-    return tuple(dict.fromkeys(values))
+    if not values or not all(math.isfinite(value) for value in values):
+        raise argparse.ArgumentTypeError(f"expected numbers with commas between, e.g. 0.5,1,2, got {text!r}")
+    return values
 
 
 if __name__ == "__main__":

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import itertools
+import math
+
 import numpy as np
 import pytest
+from scipy import stats
 
 from overcast._check import Array
 from overcast.beliefs import Belief, Ensemble, Gaussian, PointMass, Sampler
-from overcast.beliefs.stacked import BeliefStack, Catalogue, GaussianStack, PointStack
+from overcast.beliefs.stacked import BeliefStack, Catalogue, CorrelatedStack, GaussianStack, PointStack
 
 R, C = 4, 3
 MEAN = np.random.default_rng(0).normal(size=(R, C))
@@ -115,3 +119,132 @@ def test_a_gaussian_stack_draws_what_its_beliefs_draw() -> None:
     moments = [stack[i].sample_moments(5, rng) for i, rng in enumerate(generators())]
     got = stack.sample_moments(5, generators())
     np.testing.assert_allclose(np.stack(got, axis=1), moments, rtol=1e-14)
+
+
+def _roots() -> dict[str, Array]:
+    """Factors (R, C, e) of covariances: square, wide, tall, and with directions that are certain."""
+    draws = np.random.default_rng(2).normal(size=(R, C, 5))
+    wide = draws.copy()
+    singular = draws[..., :C].copy()
+    singular[:, 1] = 2.0 * singular[:, 0]  # the second coordinate follows from the first
+    singular[2] = 0.0  # and one trial knows its context
+    return {
+        "cholesky": np.asarray(np.linalg.cholesky(wide @ wide.swapaxes(-1, -2)), dtype=np.float64),
+        "square": draws[..., :C],
+        "wide": wide,
+        "tall": draws[..., :2],
+        "one column": draws[..., :1],
+        "singular": singular,
+        "zero": np.zeros((R, C, 2)),
+    }
+
+
+ROOTS = _roots()
+each_root = pytest.mark.parametrize("root", ROOTS.values(), ids=ROOTS.keys())
+
+
+def naive_cov(root: Array) -> Array:
+    """A A^T, one product at a time."""
+    c, e = root.shape
+    out = np.zeros((c, c))
+    for i, j, m in itertools.product(range(c), range(c), range(e)):
+        out[i, j] += root[i, m] * root[j, m]
+    return out
+
+
+@each_root
+def test_a_correlated_stack_holds_the_moments_of_its_gaussians(root: Array) -> None:
+    stack = CorrelatedStack(MEAN, root)
+    assert (len(stack), stack.dim, stack.exact) == (R, C, True)
+    np.testing.assert_array_equal(stack.mean(), MEAN)
+    for i in range(R):
+        alone = Gaussian(MEAN[i], naive_cov(root[i]))
+        assert isinstance(stack[i], Gaussian)
+        np.testing.assert_array_equal(stack[i].mean(), MEAN[i])
+        np.testing.assert_allclose(stack[i].cov(), alone.cov(), rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(stack.variance()[i], alone.variance(), rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(stack.moments(POWERS)[i], alone.moments(POWERS), rtol=1e-11, atol=1e-12)
+
+
+def test_a_correlated_stack_with_diagonal_factors_is_one_of_independent_coordinates() -> None:
+    deviations = np.random.default_rng(3).random((R, C))
+    correlated = CorrelatedStack(MEAN, deviations[..., None] * np.eye(C))
+    independent = GaussianStack(MEAN, deviations**2)
+    np.testing.assert_allclose(correlated.variance(), independent.variance(), rtol=1e-14)
+    np.testing.assert_allclose(correlated.moments(POWERS), independent.moments(POWERS), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(correlated.sample(6, _rngs()), independent.sample(6, _rngs()), rtol=1e-13, atol=1e-13)
+    means = correlated.sample_mean(6, _rngs())
+    np.testing.assert_allclose(means, independent.sample_mean(6, _rngs()), rtol=1e-13, atol=1e-13)
+
+
+def test_a_correlated_stack_with_cholesky_factors_draws_what_its_gaussians_draw() -> None:
+    stack = CorrelatedStack(MEAN, ROOTS["cholesky"])
+    alone = [stack[i].sample(5, rng) for i, rng in enumerate(_rngs())]
+    np.testing.assert_allclose(stack.sample(5, _rngs()), alone, rtol=1e-12, atol=1e-12)
+    means = [stack[i].sample_mean(5, rng) for i, rng in enumerate(_rngs())]
+    np.testing.assert_allclose(stack.sample_mean(5, _rngs()), means, rtol=1e-12, atol=1e-12)
+    moments = [stack[i].sample_moments(5, rng) for i, rng in enumerate(_rngs())]
+    got = np.stack(stack.sample_moments(5, _rngs()), axis=1)
+    np.testing.assert_allclose(got, moments, rtol=1e-12, atol=1e-12)
+
+
+@each_root
+def test_draws_of_a_correlated_trial_come_from_its_own_generator(root: Array) -> None:
+    together = CorrelatedStack(MEAN, root)
+    for i in range(R):
+        alone = CorrelatedStack(MEAN[i : i + 1], root[i : i + 1])
+        for n in (0, 1, 5):
+            draws = together.sample(n, _rngs())
+            assert draws.shape == (R, n, C)
+            np.testing.assert_allclose(draws[i], alone.sample(n, _rngs()[i : i + 1])[0], rtol=0, atol=1e-14)
+        means = alone.sample_mean(5, _rngs()[i : i + 1])
+        np.testing.assert_allclose(together.sample_mean(5, _rngs())[i], means[0], rtol=0, atol=1e-14)
+    np.testing.assert_allclose(together.sample_mean(1, _rngs()), together.sample(1, _rngs())[:, 0], rtol=0, atol=1e-14)
+
+
+def assert_standard_normal(z: Array) -> None:
+    """Exact tests of mean and variance, and Kolmogorov-Smirnov, at 1e-6 each; pairs of columns (n, m) at 1e-6 a pair.
+
+    sum z_i z'_i has variance n; for the sizes used here its tails are normal at this level up to a factor of two.
+    """
+    flat, n = z.ravel(), z.size
+    assert 2 * stats.norm.sf(abs(flat.sum()) / math.sqrt(n)) > 1e-6
+    square = float(flat @ flat)
+    assert 2 * min(stats.chi2.cdf(square, n), stats.chi2.sf(square, n)) > 1e-6
+    assert stats.kstest(flat, "norm").pvalue > 1e-6
+    off = np.abs((z.T @ z)[np.triu_indices(z.shape[1], 1)]) / math.sqrt(len(z))
+    assert 2 * stats.norm.sf(off.max(initial=0.0)) > 1e-6
+
+
+@each_root
+@pytest.mark.parametrize("averaged", [False, True], ids=["sample", "sample_mean"])
+def test_draws_of_a_correlated_stack_have_its_law(root: Array, averaged: bool) -> None:
+    """U^T (c - mean), scaled to unit variance by the eigenvalues of A A^T, is standard normal; null directions vanish.
+
+    Seven factors of four trials, each drawn and averaged: at most 3 tests and 3 pairs (the pairs up to twice 1e-6) for
+    each of 56, so that the false alarm is below 6e-4. An average of n has the variance of one draw divided by n.
+    """
+    stack, n = CorrelatedStack(MEAN, root), 7
+    if averaged:
+        rngs = _rngs()
+        draws = np.stack([stack.sample_mean(n, rngs) for _ in range(1000)], axis=1)
+        scaled = math.sqrt(n) * (draws - MEAN[:, None])
+    else:
+        scaled = stack.sample(1000, _rngs()) - MEAN[:, None]
+    assert scaled.shape == (R, 1000, C)
+    for i in range(R):
+        variances, directions = np.linalg.eigh(naive_cov(root[i]))
+        certain = variances <= 1e-12 * max(1.0, variances.max())
+        z = scaled[i] @ directions
+        np.testing.assert_allclose(z[:, certain], 0.0, rtol=0, atol=1e-6)
+        if not certain.all():
+            assert_standard_normal(z[:, ~certain] / np.sqrt(variances[~certain]))
+
+
+@each_root
+def test_sampled_moments_of_a_correlated_stack_are_those_of_its_draws(root: Array) -> None:
+    stack = CorrelatedStack(MEAN, root)
+    draws = stack.sample(6, _rngs())
+    mean, square = stack.sample_moments(6, _rngs())
+    np.testing.assert_allclose(mean, draws.mean(axis=1), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(square, (draws**2).mean(axis=1), rtol=1e-12, atol=1e-14)

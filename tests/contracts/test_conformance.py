@@ -80,6 +80,16 @@ POLICIES: list[Policy] = [
     oc.UCB(confidence.Kernel(0.1)),
     oc.UCB(confidence.Kernel(norm=2.0)),
 ]
+#: four seasons at one site and two at another, with both told apart by the last two factors
+SEASONS: dict[str, Any] = {
+    "varieties": POINTS[:3],
+    "weather": np.hstack([POINTS, np.repeat(np.eye(2), (4, 2), axis=0)]),
+    "loading": np.random.default_rng(1).normal(size=(4, 2)),
+    "sites": ["Reckenholz"] * 4 + ["Changins"] * 2,
+    "noise_values": [-0.2, -0.1, 0.3],
+}
+#: all seasons of the site, this one included: the season is then one of those that the belief holds
+CLIMATE = np.stack([SEASONS["weather"][rows] for rows in [[0, 1, 2, 3]] * 4 + [[4, 5, 4, 5]] * 2])
 ENVIRONMENTS: list[Environment] = [
     environments.Synthetic(k=6, dim=3),
     environments.Synthetic(k=1, dim=1, noise=0.0, spread=0.0),
@@ -87,6 +97,11 @@ ENVIRONMENTS: list[Environment] = [
     environments.CoinFlip(p=0.25, noise=0.0),
     environments.Adversarial(k=4, dim=2, choices=3, members=2),
     environments.RKHS(k=4, context_dim=2),
+    environments.MovieLens(users=2.0 * POINTS, movies=[[1.0, 0.5], [0.2, -1.0], [2.0, 0.0]], groups=[0, 0, 1, 1, 1, 2]),
+    environments.MovieLens(users=2.0 * POINTS, movies=[[1.0, 0.5]], groups=list("aaabbb"), noise_values=[0.0]),
+    environments.CropTrials(**SEASONS),
+    environments.CropTrials(**SEASONS, belief="centred"),
+    environments.CropTrials(**SEASONS, belief="climatology", climate=CLIMATE),
 ]
 
 
@@ -395,13 +410,25 @@ def test_an_environment_of_ones_own() -> None:
     testing.check_environment(_Env(lambda now: now))
 
 
+def test_the_noise_of_ones_own_environment_may_depend_on_the_action() -> None:
+    """Then it need not have mean zero, as where it is cut off at the end of a scale. Six standard errors, 1e-8."""
+    testing.check_environment(_Env(lambda now: now._replace(noise=now.noise * np.array([1.0, -2.0]))))
+    testing.check_environment(_Env(lambda now: now._replace(noise=np.maximum(now.noise, [0.0, -np.inf]))))
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
         (lambda now: now._replace(context=now.context[:1]), "context must have shape"),
         (lambda now: now._replace(rewards=now.rewards[:1]), "rewards must have shape"),
         (lambda now: now._replace(expected=now.expected * np.inf), "expected must be finite"),
-        (lambda now: now._replace(noise=np.zeros(2)), "noise must have shape"),
+        (lambda now: now._replace(noise=np.zeros(3)), r"noise must have shape \(2,\), got \(3,\)"),
+        (lambda now: now._replace(noise=np.zeros((2, 2))), r"noise must have shape \(2,\), got \(2, 2\)"),
+        (lambda now: now._replace(noise=np.array([0.0, np.nan])), "noise must be finite"),
+        (
+            lambda now: now._replace(noise=np.random.default_rng().normal(size=2)),
+            "noise of round 1 with the same seed",
+        ),
         (
             lambda now: now._replace(noise=float(np.random.default_rng().normal())),
             "noise of round 1 with the same seed",

@@ -10,6 +10,7 @@ import pytest
 
 import overcast as oc
 from overcast.cli import main
+from real_data import FOLDER, needs
 
 ROOT = Path(__file__).parents[2]
 
@@ -45,3 +46,17 @@ def test_commands_in_the_readme_are_understood(capsys: pytest.CaptureFixture[str
             main([*line.split(), "--help"])
         assert stop.value.code == 0
     assert "usage: overcast reproduce" in capsys.readouterr().out
+
+
+@needs("ml-1m")
+def test_no_row_of_movielens_is_in_the_repository() -> None:
+    """Its terms forbid to pass it on; rows of ratings.dat are too short to tell from others."""
+    rows = {
+        line
+        for name in ("users.dat", "movies.dat")
+        for line in (FOLDER / "ml-1m" / name).read_text(encoding="latin-1").splitlines()
+    }
+    for path in ROOT.glob("[!.]*/**/*"):
+        if path.suffix in (".py", ".md", ".html", ".txt", ".csv", ".dat", ".json"):
+            words = set(re.split(r"[\"'\n]|\\n", path.read_text(encoding="utf-8")))
+            assert not words & rows, path

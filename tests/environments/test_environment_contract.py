@@ -12,7 +12,9 @@ from overcast.bandit import Samples
 from overcast.environments import (
     Adversarial,
     CoinFlip,
+    CropTrials,
     Environment,
+    MovieLens,
     Round,
     Rounds,
     Synthetic,
@@ -22,14 +24,30 @@ from overcast.environments import (
 from overcast.environments.base import BUFFER, Stream
 from overcast.simulation.runner import Setting
 
-ENVIRONMENTS: list[VectorEnvironment] = [
+TABLE = np.random.default_rng(7).normal(size=(14, 3))
+SEASONS: dict[str, Any] = {
+    "varieties": TABLE[:4],
+    "weather": TABLE[4:10],
+    "loading": TABLE[10:13],
+    "sites": [0, 0, 1, 1, 1, 1],
+    "noise_values": [-0.1, 0.0, 0.1],
+}
+NORMAL_NOISE: list[VectorEnvironment] = [
     Synthetic(),
     Synthetic(k=3, dim=2, spread=0.2),
     CoinFlip(),
     Adversarial(),
     Adversarial(k=3, dim=2, choices=2, members=3),
 ]
+ENVIRONMENTS: list[VectorEnvironment] = [
+    *NORMAL_NOISE,
+    MovieLens(users=1.0 + TABLE[:9], movies=1.0 + TABLE[9:], groups=list("aabbbbccc")),
+    CropTrials(**SEASONS),
+    CropTrials(**SEASONS, belief="centred"),
+    CropTrials(**SEASONS, belief="climatology", climate=np.stack([TABLE[4:10]] * 6)),
+]
 every_environment = pytest.mark.parametrize("env", ENVIRONMENTS, ids=repr)
+with_normal_noise = pytest.mark.parametrize("env", NORMAL_NOISE, ids=repr)
 
 
 def rngs(n: int, seed: int = 0) -> list[np.random.Generator]:
@@ -67,8 +85,8 @@ def test_single_trials_equal_the_lock_step(env: VectorEnvironment) -> None:
             # products of matrices stacked differently may differ in the last bits
             np.testing.assert_allclose(alone.rewards, together.rewards[i], rtol=0, atol=1e-12)
             np.testing.assert_allclose(alone.expected, together.expected[i], rtol=0, atol=1e-12)
-            assert isinstance(alone.noise, float)
-            assert alone.noise == together.noise[i]
+            assert isinstance(alone.noise, float if together.noise.ndim == 1 else np.ndarray)
+            np.testing.assert_array_equal(alone.noise, together.noise[i])
 
 
 @every_environment
@@ -93,15 +111,17 @@ def test_same_generators_same_numbers_and_others_others(env: VectorEnvironment) 
         np.testing.assert_array_equal(one.context, two.context)
         np.testing.assert_array_equal(one.rewards, two.rewards)
         np.testing.assert_array_equal(one.noise, two.noise)
-    assert all((one.noise != three.noise).all() for one, three in zip(a, c, strict=True))
+    assert any((one.context != three.context).any() for one, three in zip(a, c, strict=True))
+    assert any((one.noise != three.noise).any() for one, three in zip(a, c, strict=True))
 
 
-@every_environment
-def test_luck_never_repeats_and_differs_between_trials(env: VectorEnvironment) -> None:
+@with_normal_noise
+def test_normal_noise_never_repeats_and_differs_between_trials_and_seeds(env: VectorEnvironment) -> None:
     n, steps = 3, 2 * BUFFER + 10
-    trials = env.start_all(rngs(n))
-    noise = np.concatenate([now.noise for now in play(trials, choices(trials, steps, n))])
-    assert len(set(noise.tolist())) == n * steps
+    first, other = (env.start_all(rngs(n, seed)) for seed in (0, 1))
+    past = choices(first, steps, n)
+    noise = np.concatenate([now.noise for trials in (first, other) for now in play(trials, past)])
+    assert len(set(noise.tolist())) == 2 * n * steps
 
 
 @every_environment
@@ -119,6 +139,38 @@ def test_rounds_that_were_kept_do_not_change(env: VectorEnvironment) -> None:
         np.testing.assert_array_equal(now.context, context)
         np.testing.assert_array_equal(now.rewards, rewards)
         np.testing.assert_array_equal(now.noise, noise)
+
+
+BY_ACTION = Rounds(
+    oc.beliefs.stacked.PointStack(np.array([[1.0], [2.0]])),
+    np.array([[1.0], [2.0]]),
+    np.array([[10.0, 20.0, 30.0], [40.0, 50.0, 60.0]]),
+    np.array([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]),
+    np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]]),
+)
+
+
+def test_the_reward_of_an_action_includes_the_noise_of_that_action() -> None:
+    assert BY_ACTION.reward(np.array([2, 1])).tolist() == [30.3, 50.5]
+    assert [BY_ACTION.of(0).reward(j) for j in range(3)] == [10.1, 20.2, 30.3]
+    assert BY_ACTION.of(1).reward(1) == 50.5
+
+
+def test_noise_that_is_one_number_goes_to_every_action() -> None:
+    rounds = BY_ACTION._replace(noise=np.array([0.25, 0.5]))
+    assert rounds.reward(np.array([2, 1])).tolist() == [30.25, 50.5]
+    assert rounds.reward(np.array([0, 0])).tolist() == [10.25, 40.5]
+    assert [rounds.of(1).reward(j) for j in range(3)] == [40.5, 50.5, 60.5]
+
+
+@pytest.mark.parametrize("rounds", [BY_ACTION, BY_ACTION._replace(noise=np.array([0.25, 0.5]))], ids=["(r, k)", "(r,)"])
+def test_the_round_of_one_trial_holds_its_rows(rounds: Rounds) -> None:
+    for i in range(2):
+        now = rounds.of(i)
+        assert isinstance(now.reward(0), float)
+        np.testing.assert_array_equal(now.belief.mean(), rounds.belief.mean()[i])
+        for one, all_trials in zip(now[1:], rounds[1:], strict=True):
+            np.testing.assert_array_equal(one, all_trials[i])
 
 
 @pytest.mark.parametrize("normal", [True, False])
@@ -260,7 +312,10 @@ class OneFaultyTrial:
     ("parts", "error", "message"),
     [
         ({"noise": np.nan}, ValueError, "Round: noise must be finite, got nan"),
-        ({"noise": np.ones(2)}, TypeError, "Round: noise must be a number"),
+        ({"noise": None}, TypeError, "Round: noise must be a number, got NoneType None"),
+        ({"noise": np.ones((2, 2))}, TypeError, "Round: noise must be a number, got ndarray"),
+        ({"noise": np.ones(3)}, ValueError, "Round: noise must have shape (2,), got (3,)"),
+        ({"noise": np.array([0.0, np.nan])}, ValueError, "Round: noise must be finite, got nan at index 1"),
         ({"rewards": np.zeros(3)}, ValueError, "Round: rewards must have shape (2,), got (3,)"),
         ({"expected": np.array([0.0, np.inf])}, ValueError, "Round: expected must be finite, got inf at index 1"),
         ({"context": np.zeros(3)}, ValueError, "Round: context must have shape (2,), got (3,)"),

@@ -1,12 +1,20 @@
-"""A small synthetic experiment, run once."""
+"""A small synthetic experiment, run once, and the command at sizes that take a moment."""
 
 from __future__ import annotations
 
+import contextlib
+import io
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from overcast.cli import main
+from overcast.datasets import crops, movielens
+from overcast.datasets.crops import CropData, generated_crops
+from overcast.datasets.movielens import MovieLensData, generated_movielens
 from overcast.experiments.experiment import Experiment
 from overcast.experiments.outcome import Outcome
 from overcast.experiments.reproduce import reproduce
@@ -30,3 +38,49 @@ def folder(small: Experiment, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def outcome(small: Experiment, folder: Path) -> Outcome:
     return reproduce(small, folder, None, lambda: None)
+
+
+@pytest.fixture(scope="session")
+def command() -> Callable[..., tuple[int, str, str]]:
+    """The command in this process: its exit code, and what it prints to either stream."""
+
+    def run(*args: str | Path) -> tuple[int, str, str]:
+        out, error = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
+            code = main([str(arg) for arg in args])
+        return code, out.getvalue(), error.getvalue()
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def few_ratings() -> MovieLensData:
+    """The generated population, smaller: its embedding takes a fraction of a second."""
+    return generated_movielens(users=120, movies=60)
+
+
+@pytest.fixture(scope="session")
+def few_yields() -> CropData:
+    """The generated trials of three sites, every fourth variety: their model takes a fraction of a second."""
+    data = generated_crops()
+    kept = (data.site_of_season[data.season] < 3) & (data.variety % 4 == 0)
+    seasons, season = np.unique(data.season[kept], return_inverse=True)
+    varieties, variety = np.unique(data.variety[kept], return_inverse=True)
+    return replace(
+        data,
+        sites=data.sites[:3],
+        varieties=tuple(data.varieties[i] for i in varieties),
+        seasons=tuple(data.seasons[i] for i in seasons),
+        season=season,
+        variety=variety,
+        yields=data.yields[kept],
+    )
+
+
+@pytest.fixture(scope="module")
+def less_data(few_ratings: MovieLensData, few_yields: CropData) -> Iterator[None]:
+    """Have the command generate less."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(movielens, "generated_movielens", lambda: few_ratings)
+        patch.setattr(crops, "generated_crops", lambda: few_yields)
+        yield

@@ -11,9 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from overcast.environments import Synthetic
 from overcast.experiments import parts as parts_module
 from overcast.experiments.experiment import Experiment
 from overcast.experiments.parts import Result, Store, compute, run_parts
+from overcast.features import Quadratic
+from overcast.models import LinearModel
 from overcast.simulation.runner import Block
 
 
@@ -96,8 +99,21 @@ def test_other_settings_never_take_over_old_parts(small: Experiment, tmp_path: P
     part = next(iter(small.parts()))
     Store(tmp_path, small).save(part, Result(np.zeros((1, 1)), np.zeros((1, 1)), 0.0))
     assert Store(tmp_path, small).load(part) is not None
-    for other in (replace(small, seed=1), replace(small, steps=13), replace(small, data="elsewhere")):
+    others = (
+        replace(small, seed=1),
+        replace(small, steps=13),
+        replace(small, env=Synthetic(k=99)),
+        replace(small, model=LinearModel(Quadratic(), ridge=2.0)),
+    )
+    for other in others:
         assert Store(tmp_path, other).load(part) is None
+
+
+def test_what_the_numbers_do_not_depend_on_keeps_the_parts(small: Experiment, tmp_path: Path) -> None:
+    part = next(iter(small.parts()))
+    Store(tmp_path, small).save(part, Result(np.zeros((1, 1)), np.zeros((1, 1)), 0.0))
+    moved = replace(small, data="elsewhere", title="Another", notes=("A note.",), found={"generated": True})
+    assert Store(tmp_path, moved).load(part) is not None
 
 
 def test_a_damaged_part_counts_as_unfinished(small: Experiment, tmp_path: Path) -> None:

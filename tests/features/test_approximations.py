@@ -59,4 +59,4 @@ def test_trials_in_lock_step_are_bandits_on_their_own(features: FeatureMap, samp
             now = trial.step(runs.choices[i, :t])
             decision = bandit.decide(now.belief)
             assert decision.index == runs.choices[i, t]
-            bandit.learn(decision, float(now.rewards[decision.index] + now.noise))
+            bandit.learn(decision, now.reward(decision.index))

@@ -207,7 +207,7 @@ def test_lock_step_equals_bandits_driven_by_hand(env: VectorEnvironment, setting
         for t in range(steps):
             now = trial.step(np.array(choices, dtype=np.intp))
             decision = bandit.decide(PointMass(now.context) if setting == "exact" else now.belief)
-            reward = float(now.rewards[decision.index]) + now.noise
+            reward = now.reward(decision.index)
             bandit.learn(decision, reward, context=now.context if setting == "observed" else None)
             choices.append(decision.index)
             assert learner_of(bandit).log_det == pytest.approx(runs.log_det[i, t], abs=1e-8)

@@ -11,7 +11,8 @@ import pytest
 
 import overcast as oc
 from overcast.confidence import Expected, Observed, Sampled
-from overcast.environments import Adversarial, CoinFlip, Synthetic
+from overcast.environments import Adversarial, CoinFlip, CropTrials, Synthetic
+from overcast.environments.crop_trials import BeliefKind
 from overcast.simulation.runs import join, mean_and_error, two_standard_errors
 
 
@@ -192,3 +193,18 @@ def test_bound_needs_a_reward_that_is_linear_in_the_features() -> None:
 def test_runs_say_what_they_are() -> None:
     runs = oc.simulate(CoinFlip(), oc.LinearModel(CoinFlip().features), oc.UCB(1.0), samples=2, steps=4, trials=3)
     assert repr(runs) == "Runs(3 trials, 4 steps, hidden, samples=2, UCB(beta=1.0))"
+
+
+@pytest.mark.parametrize(("belief", "holds"), [("forecast", False), ("centred", True)])
+def test_a_bound_needs_contexts_that_are_drawn_from_the_beliefs(belief: BeliefKind, holds: bool) -> None:
+    rng = np.random.default_rng(0)
+    small = 0.1 * rng.standard_normal((6, 2)), 0.1 * rng.standard_normal((5, 2))
+    env = CropTrials(small[0], small[1], np.eye(2), [0] * 5, [-0.1, 0.1], belief)
+    policy = oc.UCB(Expected(noise=0.1, norm=2.0))
+    runs = oc.simulate(env, oc.LinearModel(env.features), policy, steps=5, trials=2)
+    assert runs.calibrated == holds
+    if holds:
+        assert runs.bound.shape == (2, 5)
+    else:
+        with pytest.raises(ValueError, match=r"^Runs: bound needs contexts drawn from the beliefs"):
+            _ = runs.bound

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,18 @@ from numpy.typing import NDArray
 import overcast as oc
 from overcast._check import Array
 from overcast.bandit import Samples
-from overcast.environments import Adversarial, CoinFlip, Environment, Round, Synthetic, Trial, VectorEnvironment
+from overcast.environments import (
+    Adversarial,
+    CoinFlip,
+    Environment,
+    MovieLens,
+    Round,
+    Rounds,
+    Synthetic,
+    Trial,
+    Trials,
+    VectorEnvironment,
+)
 from overcast.models import Estimate, Progress
 from overcast.policies import Policy
 from overcast.simulation.runner import Setting
@@ -106,7 +117,7 @@ def test_equals_bandits_driven_by_hand(env: VectorEnvironment, setting: Setting,
             # Before the first reward, actions of one norm tie and rounding decides: any of them will do.
             tied = t == 0 and np.ptp(bandit.estimate(shown).width) <= 1e-12
             decision = bandit.decide(shown, available=[int(runs.choices[i, 0])] if tied else None)
-            reward = float(now.rewards[decision.index]) + now.noise
+            reward = now.reward(decision.index)
             if setting == "observed":
                 bandit.learn(decision, reward, context=now.context)
             else:
@@ -153,7 +164,7 @@ def naive_trial(
         ucb = np.array([row @ theta + beta * np.sqrt(row @ np.linalg.solve(V, row)) for row in psi])
         choice = next(j for j, score in enumerate(ucb) if score >= ucb.max() - 1e-12 * abs(ucb.max()))
         X.append(psi[choice] if setting == "hidden" else realised[choice])
-        y.append(float(now.rewards[choice]) + now.noise)
+        y.append(now.reward(choice))
         tally.add(now, choice)
         after = V + np.outer(X[-1], X[-1])
         log_dets.append(float(np.linalg.slogdet(after)[1] - d * np.log(ridge)))
@@ -199,6 +210,84 @@ def test_shapes_and_what_was_asked_for(setting: Setting) -> None:
     assert (runs.model, runs.policy, runs.setting, runs.samples, runs.actions) == (model, policy, setting, 2, 2)
 
 
+@dataclass(frozen=True)
+class ByAction(VectorEnvironment):
+    """Synthetic with a noise that comes as one for each action: the number times a factor for each of them."""
+
+    factors: tuple[float, ...]
+
+    features = Synthetic.features
+
+    def start_all(self, rngs: Sequence[np.random.Generator]) -> Trials:
+        return ByActionTrials(Synthetic(k=len(self.factors), dim=2, noise=0.5).start_all(rngs), np.array(self.factors))
+
+
+class ByActionTrials(Trials):
+    def __init__(self, trials: Trials, factors: Array) -> None:
+        self.actions = trials.actions
+        self._trials, self._factors = trials, factors
+
+    def step(self, past: NDArray[np.intp]) -> Rounds:
+        now = self._trials.step(past)
+        return now._replace(noise=now.noise[:, None] * self._factors)
+
+
+class Plain:
+    """The same, trial by trial: not in lock-step."""
+
+    def __init__(self, env: VectorEnvironment) -> None:
+        self._env = env
+
+    def start(self, rng: np.random.Generator) -> Trial:
+        return self._env.start(rng)
+
+
+FACTORS = ByAction((1.0, -3.0, 0.0, 2.0, -0.5))
+SMALL_MOVIELENS = MovieLens(
+    users=[[1.0, 2.0], [2.0, 0.5], [3.0, 1.5], [0.5, 0.1], [0.2, 1.1]],
+    movies=[[1.0, 1.2], [0.3, 2.0], [1.7, 0.4], [0.9, -0.2]],
+    groups=[0, 0, 0, 1, 1],
+)
+
+
+@pytest.mark.parametrize("inner", [FACTORS, SMALL_MOVIELENS], ids=["factors", "MovieLens"])
+@pytest.mark.parametrize("plain", [False, True], ids=["in lock-step", "trial by trial"])
+@every_setting
+def test_the_learner_sees_the_noise_of_the_action_taken(
+    inner: VectorEnvironment, plain: bool, setting: Setting
+) -> None:
+    trials, steps, seed = 3, 60, 4
+    env: Environment = Plain(inner) if plain else inner
+    assert isinstance(env, VectorEnvironment) != plain
+    model, policy = oc.LinearModel(inner.features, ridge=0.7), oc.UCB(1.5)
+    runs = oc.simulate(env, model, policy, steps=steps, trials=trials, setting=setting, seed=seed)
+    for i in range(trials):
+        trial = inner.start(generator(seed, i, 0))
+        bandit, tally = oc.Bandit(trial.actions, model, policy), Tally()
+        differing = 0
+        for _ in range(steps):
+            now = trial.step(np.array(tally.choices, dtype=np.intp))
+            assert isinstance(now.noise, np.ndarray)
+            differing += len(set(now.noise.tolist())) > 1
+            decision = bandit.decide(oc.PointMass(now.context) if setting == "exact" else now.belief)
+            j = decision.index
+            reward = float(now.rewards[j]) + float(now.noise[j])
+            bandit.learn(decision, reward, context=now.context if setting == "observed" else None)
+            tally.add(now, j)
+        assert differing > 5
+        tally.assert_equals(runs, i)
+
+
+@pytest.mark.parametrize("plain", [False, True], ids=["in lock-step", "trial by trial"])
+def test_one_noise_for_all_actions_is_the_same_noise_for_each(plain: bool) -> None:
+    same = ByAction((1.0,) * 5)
+    env: Environment = Plain(same) if plain else same
+    model, policy = oc.LinearModel(same.features), oc.UCB(1.0)
+    a, b = (oc.simulate(world, model, policy, steps=50, trials=4) for world in (env, Synthetic(k=5, dim=2, noise=0.5)))
+    np.testing.assert_array_equal(a.choices, b.choices)
+    np.testing.assert_allclose(a.regret, b.regret, rtol=0, atol=1e-9)
+
+
 class Recorded:
     """An environment that keeps what it showed."""
 
@@ -217,7 +306,7 @@ class RecordedTrial:
 
     def step(self, past: NDArray[np.intp]) -> Round:
         now = self._trial.step(past)
-        self._shown.append((*now.belief.mean(), *now.context, *now.rewards, now.noise))
+        self._shown.append((*now.belief.mean(), *now.context, *now.rewards, float(now.noise)))
         return now
 
 
@@ -372,7 +461,7 @@ def test_coverage_and_bound_equal_their_definitions() -> None:
             j = runs.choices[i, t]
             psi = env.features.expected(trial.actions, now.belief)[j]
             V += np.outer(psi, psi)
-            b += psi * (now.rewards[j] + now.noise)
+            b += psi * now.reward(j)
             phi = env.features(trial.actions, now.context[None])[j, 0]
             norm = max(norm, float(np.sqrt((phi**2).sum())))
         covered.append(inside)

@@ -50,7 +50,7 @@ class Gaussian(Belief):
             self._root = np.sqrt(self._spread)
         else:
             self._spread = _symmetric(_check.checked("Gaussian", "cov", spread, (self.dim, self.dim)))
-            self._root = _root(self._spread)
+            self._root = root(self._spread)
         # _spread: (c,) variances or (c, c) covariance
         # _root: (c,) standard deviations or (c, c) factor A with A A^T = cov
 
@@ -151,7 +151,7 @@ def _symmetric(cov: Array) -> Array:
     return _check.read_only((cov + cov.T) / 2)
 
 
-def _root(cov: Array) -> Array:
+def root(cov: Array) -> Array:
     """Return a factor A with A A^T = cov: Cholesky, pivoted where the matrix is singular."""
     if np.diagonal(cov).min() < 0:
         at = int(np.argmin(np.diagonal(cov)))

@@ -5,6 +5,7 @@ Simulations run trials in lock-step and build these every round, so nothing here
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 
@@ -118,6 +119,53 @@ class GaussianStack(BeliefStack):
         for trial, rng in zip(scatter, rngs, strict=True):
             rng.standard_gamma((n - 1) / 2, out=trial)
         return mean, scatter * (self._variance * (2 / n)) + mean * mean
+
+
+class CorrelatedStack(BeliefStack):
+    """Normal beliefs with correlated coordinates.
+
+    Parameters
+    ----------
+    mean : (r, c) array
+    root : (r, c, e) array, factors A of the covariances A A^T
+
+    Examples
+    --------
+    >>> stack = CorrelatedStack(np.array([[0.0, 1.0]]), np.array([[[1.0], [2.0]]]))
+    >>> stack[0].cov()
+    array([[1., 2.],
+           [2., 4.]])
+    """
+
+    def __init__(self, mean: Array, root: Array) -> None:
+        self._mean = mean
+        self._root = root
+        self.dim = mean.shape[1]
+
+    def __len__(self) -> int:
+        return len(self._mean)
+
+    def __getitem__(self, trial: int) -> Gaussian:
+        return Gaussian(self._mean[trial], self._root[trial] @ self._root[trial].T)
+
+    def mean(self) -> Array:
+        return self._mean
+
+    def variance(self) -> Array:
+        return np.asarray(np.vecdot(self._root, self._root))
+
+    def moments(self, powers: Powers) -> Array:
+        return np.stack([self[trial].moments(powers) for trial in range(len(self))])
+
+    def sample(self, n: int, rngs: Sequence[np.random.Generator]) -> Array:
+        draws = np.empty((len(self), self._root.shape[-1], n))
+        for trial, rng in zip(draws, rngs, strict=True):
+            rng.standard_normal(out=trial)
+        return np.asarray((self._root @ draws + self._mean[..., None]).swapaxes(-1, -2))
+
+    def sample_mean(self, n: int, rngs: Sequence[np.random.Generator]) -> Array:
+        draws = self.sample(1, rngs)[:, 0] - self._mean
+        return np.asarray(self._mean + draws / math.sqrt(n))
 
 
 class PointStack(BeliefStack):

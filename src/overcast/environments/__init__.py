@@ -3,6 +3,8 @@
 from overcast.environments.adversarial import Adversarial
 from overcast.environments.base import Environment, Round, Rounds, Trial, Trials, VectorEnvironment
 from overcast.environments.coin_flip import CoinFlip
+from overcast.environments.crop_trials import CropTrials
+from overcast.environments.movielens import MovieLens
 from overcast.environments.rkhs import RKHS
 from overcast.environments.synthetic import Synthetic
 
@@ -10,7 +12,9 @@ __all__ = [
     "RKHS",
     "Adversarial",
     "CoinFlip",
+    "CropTrials",
     "Environment",
+    "MovieLens",
     "Round",
     "Rounds",
     "Synthetic",

@@ -28,17 +28,21 @@ class Round(NamedTuple):
     """One round of one trial.
 
     belief : mu_t
-    context : (c,) c_t, a draw from mu_t
+    context : (c,) c_t, a draw from mu_t as far as the forecast is right
     rewards : (k,) f(x, c_t) of every action, without noise
     expected : (k,) E_mu f(x, c) of every action
-    noise : epsilon_t, added to the reward of the action taken
+    noise : epsilon_t, added to the reward of the action taken; (k,) where it depends on the action
     """
 
     belief: Belief
     context: Array
     rewards: Array
     expected: Array
-    noise: float
+    noise: float | Array
+
+    def reward(self, index: int) -> float:
+        """Return y_t of the action taken, its noise included."""
+        return float(self.rewards[index] + np.broadcast_to(self.noise, self.rewards.shape)[index])
 
 
 class Trial(Protocol):
@@ -68,7 +72,17 @@ class Rounds(NamedTuple):
     context: Array  # (r, c)
     rewards: Array  # (r, k)
     expected: Array  # (r, k)
-    noise: Array  # (r,)
+    noise: Array  # (r,), or (r, k)
+
+    def of(self, trial: int) -> Round:
+        """Return the round of one trial."""
+        noise = self.noise[trial] if self.noise.ndim == 2 else float(self.noise[trial])
+        return Round(self.belief[trial], self.context[trial], self.rewards[trial], self.expected[trial], noise)
+
+    def reward(self, choice: NDArray[np.intp]) -> Array:
+        """Return y_t of the actions taken, `choice` (r,), their noise included."""
+        taken = np.arange(len(choice)), choice
+        return np.asarray(self.rewards[taken] + (self.noise if self.noise.ndim == 1 else self.noise[taken]))
 
 
 class Trials(ABC):
@@ -90,6 +104,8 @@ class VectorEnvironment(ABC):
 
     #: the map in which rewards are linear, where there is one
     features: FeatureMap
+    #: whether c_t is a draw from mu_t, which all the theorems ask for
+    calibrated: bool = True
     #: the kernel whose Hilbert space holds the reward function, where there is one
     kernel: JointKernel
 
@@ -110,7 +126,7 @@ class _Single:
 
     def step(self, past: NDArray[np.intp]) -> Round:
         now = self._trials.step(np.asarray(past, dtype=np.intp)[None])
-        return Round(now.belief[0], now.context[0], now.rewards[0], now.expected[0], float(now.noise[0]))
+        return now.of(0)
 
 
 class Stepped(Trials):
@@ -133,7 +149,7 @@ class Stepped(Trials):
             np.stack([now.context for now in rounds]),
             np.stack([now.rewards for now in rounds]),
             np.stack([now.expected for now in rounds]),
-            np.array([now.noise for now in rounds]),
+            np.stack(np.broadcast_arrays(*(np.asarray(now.noise) for now in rounds))),
         )
 
     def _checked(self, now: Round) -> Round:
@@ -143,7 +159,9 @@ class Stepped(Trials):
         context = _check.vector("Round", "context", now.context, now.belief.dim)
         rewards = _check.array("Round", "rewards", now.rewards, k)
         expected = _check.array("Round", "expected", now.expected, k)
-        return Round(now.belief, context, rewards, expected, _check.number("Round", "noise", now.noise))
+        several = np.ndim(now.noise) == 1
+        noise = _check.array("Round", "noise", now.noise, k) if several else _check.number("Round", "noise", now.noise)
+        return Round(now.belief, context, rewards, expected, noise)
 
 
 def _stated(trials: Sequence[Trial], name: str) -> Array | None:

@@ -5,20 +5,25 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
+from multiprocessing.connection import wait
+
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 
 @contextmanager
 def process_executor(workers: int) -> Iterator[Executor | None]:
     """Yield an executor of worker processes, or None, which is to run here, for a single worker."""
     if workers == 1:
-        yield None
+        with threadpool_limits(1):  # small products gain nothing from threads, and lose much on a busy machine
+            yield None
         return
     # The workers share the cores among themselves, so each gets one thread; the libraries read this when they start.
     os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    executor = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
+    executor = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _end_with_parent)
     # A terminal sends Ctrl-C to the whole group. Workers started while it is ignored go on ignoring it: they finish
     # their part, and the parent decides what stops.
     handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -29,8 +34,29 @@ def process_executor(workers: int) -> Iterator[Executor | None]:
         signal.signal(signal.SIGINT, handler)
     try:
         yield executor
+    except KeyboardInterrupt:
+        # What was under way is done by now, or given up.
+        for worker in multiprocessing.active_children():
+            worker.terminate()
+        raise
     finally:
-        executor.shutdown(cancel_futures=True)
+        handler = signal.signal(signal.SIGINT, signal.SIG_IGN)  # another one would leave workers waiting for ever
+        try:
+            executor.shutdown(cancel_futures=True)
+        finally:
+            signal.signal(signal.SIGINT, handler)
+
+
+def _end_with_parent() -> None:
+    """Let a worker end when the process that gives it work is gone, killed perhaps."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @contextmanager

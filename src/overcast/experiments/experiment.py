@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from overcast.confidence import Confidence
 from overcast.environments.base import Environment
@@ -61,6 +64,9 @@ class Experiment:
     title : of the figure
     data : where the numbers come from
     betas : the beta tried for each setting; a single one, as in the appendix, or a grid to tune over
+    figure : its number in the paper; empty where the paper has none
+    found : what preparing the data found, for summary.json
+    notes : the same in sentences
     """
 
     name: str
@@ -73,6 +79,9 @@ class Experiment:
     steps: int = 1000
     seed: int = 0
     curves: tuple[Curve, ...] = CURVES
+    figure: str = ""
+    found: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def tuned_over(self, grid: tuple[float, ...]) -> Experiment:
         """Return the experiment with every beta of a grid tried for every curve."""
@@ -89,13 +98,22 @@ class Experiment:
         """Return what the numbers of a part depend on, besides curve, beta and trials."""
         return {
             "experiment": self.name,
-            "data": self.data,
             "env": repr(self.env),
+            "arrays": _digest(self.env),
             "model": repr(self.model),
             "curves": repr(self.curves),
             "steps": self.steps,
             "seed": self.seed,
         }
+
+
+def _digest(env: Environment) -> str:
+    """Return a digest of the arrays that an environment holds, of which its repr shows no more than the sizes."""
+    digest = hashlib.sha256()
+    for name, value in sorted(vars(env).items()):
+        if isinstance(value, np.ndarray):
+            digest.update(f"{name} {value.shape} {value.dtype}".encode() + np.ascontiguousarray(value).tobytes())
+    return digest.hexdigest()
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import matplotlib
@@ -10,7 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.gridspec import SubplotSpec
 
-from overcast.experiments.outcome import Line, Outcome
+from overcast.experiments.experiment import CURVES
+from overcast.experiments.outcome import Line, Outcome, with_error
 from overcast.simulation.runs import draw_band, mean_and_error
 
 # One hue a setting, told apart without colour by the dashes, which stand for the number of samples.
@@ -50,7 +52,35 @@ def draw(outcome: Outcome) -> Figure:
     return fig
 
 
-def _draw_main(fig: Figure, cell: SubplotSpec, lines: list[Line]) -> None:
+def draw_all(outcomes: Sequence[Outcome]) -> Figure:
+    """Return the main panels of several experiments side by side, with one legend for all."""
+    with matplotlib.rc_context(STYLE):
+        fig = Figure(figsize=(4.6 * len(outcomes), 5.4), layout="constrained")
+        grid = fig.add_gridspec(1, len(outcomes))
+        for i, outcome in enumerate(outcomes):
+            e, lines = outcome.experiment, [line for line in outcome.lines if not line.curve.panel]
+            top = _draw_main(fig, grid[i], lines, betas=False)
+            top.set_title(f"({e.figure[-1:]}) {e.title}\n{e.trials} trials, {_betas(lines)}", fontsize=10)
+        fig.supylabel("cumulative regret", fontsize=10)
+        fig.suptitle("Mean over trials, bands of two standard errors", fontsize=11)
+        fig.legend(*_legend(fig), loc="outside lower center", ncols=len(CURVES), handlelength=2.8)
+    return fig
+
+
+def _betas(lines: list[Line]) -> str:
+    """Return the betas of the settings as text, one where all are the same."""
+    by_setting: dict[str, dict[str, None]] = {}
+    for line in sorted(lines, key=lambda line: line.beta or 0.0):
+        by_setting.setdefault(line.curve.setting, {})[line.beta_label] = None
+    if len({line.beta for line in lines}) == 1:
+        return f"β = {lines[0].beta_label}"
+    return "β = " + ", ".join(
+        f"{'/'.join(by_setting[setting])} ({setting})" for setting in HUES if setting in by_setting
+    )
+
+
+def _draw_main(fig: Figure, cell: SubplotSpec, lines: list[Line], betas: bool = True) -> Axes:
+    """Draw the main panel into a cell, and return its upper axes."""
     exact = [line for line in lines if line.curve.setting == "exact"]
     others = [line for line in lines if line.curve.setting != "exact"]
     height = max(float(line.regret.mean(axis=0).max()) for line in others)
@@ -63,9 +93,10 @@ def _draw_main(fig: Figure, cell: SubplotSpec, lines: list[Line]) -> None:
         panels = [(fig.add_subplot(cell), [*others, *exact])]
     for ax, drawn in panels:
         for line in drawn:
-            _draw_line(ax, line)
+            _draw_line(ax, line, betas)
         ax.margins(x=0)
     panels[-1][0].set_xlabel("steps")
+    return panels[0][0]
 
 
 def _draw_side(ax: Axes, title: str, lines: list[Line], main: list[Line]) -> None:
@@ -86,9 +117,10 @@ def _draw_side(ax: Axes, title: str, lines: list[Line], main: list[Line]) -> Non
     ax.set_xlabel("steps")
 
 
-def _draw_line(ax: Axes, line: Line) -> None:
-    curve = line.curve
-    label = f"{curve.label} (β_t of the theorem)" if line.beta is None else f"{curve.label} (β = {line.beta:g})"
+def _draw_line(ax: Axes, line: Line, betas: bool = True) -> None:
+    curve, label = line.curve, line.curve.label
+    if betas:
+        label += " (β_t of the theorem)" if line.beta is None else f" (β = {line.beta:g})"
     color = NAMED.get(curve.name, HUES[curve.setting])
     draw_band(ax, line.regret, label=label, color=color, dashes=DASHES[curve.samples], linewidth=1.4)
 
@@ -107,16 +139,16 @@ def final_regrets(outcome: Outcome) -> list[tuple[str, str, str, str]]:
     rows = []
     for line in outcome.lines:
         summary = line.summary()
-        regret, expected = _with_error(summary["regret"]), _with_error(summary["expected_regret"])
+        regret, expected = with_error(summary["regret"]), with_error(summary["expected_regret"])
         rows.append((line.curve.label, line.beta_label, regret, expected))
     return rows
 
 
 def notes(outcome: Outcome) -> list[str]:
-    """Return sentences on what the table does not show: bounds, and what named curves cost beside plain ones."""
+    """Return sentences on what the table does not show: the data, bounds, what named curves cost beside plain ones."""
     lines = outcome.lines
     plain = {(line.curve.setting, line.curve.samples): line for line in lines if not line.curve.name}
-    out = []
+    out = list(outcome.experiment.notes)
     for line in lines:
         if line.bound is not None:
             out.append(
@@ -125,7 +157,7 @@ def notes(outcome: Outcome) -> list[str]:
             )
         elif line.curve.name:
             base = plain[line.curve.setting, line.curve.samples]
-            gap = _with_error(mean_and_error(line.regret[:, -1] - base.regret[:, -1]))
+            gap = with_error(mean_and_error(line.regret[:, -1] - base.regret[:, -1]))
             out.append(f"“{line.curve.label}” costs {gap} more than “{base.curve.label}”, trial by trial.")
     return out
 
@@ -133,8 +165,3 @@ def notes(outcome: Outcome) -> list[str]:
 def _share(line: Line) -> str:
     assert line.bound is not None
     return f"{(line.regret <= line.bound).all(axis=1).mean():.0%}"
-
-
-def _with_error(value: dict[str, float | None]) -> str:
-    mean, error = value["mean"], value["two_se"]
-    return f"{mean:,.1f}" if error is None else f"{mean:,.1f} ± {error:,.1f}"

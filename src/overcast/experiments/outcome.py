@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -98,13 +97,11 @@ class Outcome:
             "seconds": round(self.wall_seconds, 3),
             "computing_seconds": round(self.computing_seconds, 3),
             "data": e.data,
+            **e.found,
             "versions": versions(),
             "variants": [line.summary() for line in self.lines],
             **({"grid": [line.summary() for line in self.grid]} if self.tuned else {}),
         }
-
-    def write_summary(self, path: Path) -> None:
-        path.write_text(json.dumps(self.summary(), indent=2) + "\n", encoding="utf-8")
 
     def write_curves(self, path: Path) -> None:
         """Write the regret of every trial and step of the drawn curves as Parquet, one row each."""
@@ -127,6 +124,12 @@ def pick(lines: Sequence[Line]) -> Line:
         return line is best or bool(difference.mean() <= two_standard_errors(difference))
 
     return max(filter(tied, lines), key=lambda line: line.beta or 0.0)
+
+
+def with_error(value: Mapping[str, float | None], digits: int = 1) -> str:
+    """Return a mean and its two standard errors as text."""
+    mean, error = value["mean"], value["two_se"]
+    return f"{mean:z,.{digits}f}" if error is None else f"{mean:z,.{digits}f} ± {error:,.{digits}f}"
 
 
 def _joined(parts: Sequence[Array | None]) -> Array | None:

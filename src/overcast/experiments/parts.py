@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
 import time
-import zipfile
-from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import Executor, as_completed
+from collections.abc import Callable, Iterable
+from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import overcast
-from overcast import _storage
+from overcast import _jobs, _storage
 from overcast._check import Array
 from overcast.confidence import Confidence
 from overcast.experiments.experiment import Experiment, Part
@@ -53,15 +51,10 @@ class Store:
 
     def load(self, part: Part) -> Result | None:
         """Return a finished part, or None; a file that cannot be read counts as unfinished."""
-        path = self._path(part)
-        if not path.exists():
+        kept = _storage.read_arrays(self._path(part), ("regret", "expected_regret", "seconds"))
+        if kept is None:
             return None
-        try:
-            with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-                bound = file["bound"] if "bound" in file.files else None
-                return Result(file["regret"], file["expected_regret"], float(file["seconds"]), bound)
-        except (zipfile.BadZipFile, KeyError, ValueError, EOFError, OSError):
-            return None
+        return Result(kept["regret"], kept["expected_regret"], float(kept["seconds"]), kept.get("bound"))
 
     def save(self, part: Part, result: Result) -> None:
         seconds = np.asarray(result.seconds)
@@ -87,8 +80,7 @@ def run_parts(
 ) -> dict[str, Result]:
     """Return the results of all parts by their keys, computing those the store does not have.
 
-    `done` is called for each part. On an interrupt or a failure, parts under way on the executor are finished and
-    kept, and the rest is cancelled. Without an executor the parts run here, one after the other.
+    `done` is called for each part. On an interrupt or a failure, parts under way on the executor are finished and kept.
     """
     results: dict[str, Result] = {}
     missing: list[Part] = []
@@ -99,33 +91,13 @@ def run_parts(
         else:
             results[part.key] = kept
             done()
-    with closing(_compute_all(missing, store, executor)) as computed:
-        for part, result in computed:
+    jobs = _jobs.run(missing, _compute_part, store.save, executor)
+    with closing(jobs):
+        for part, result in jobs:
             results[part.key] = result
             done()
     return results
 
 
-def _compute_all(parts: list[Part], store: Store, executor: Executor | None) -> Generator[tuple[Part, Result]]:
-    if executor is None:
-        for part in parts:
-            result = compute(part.block())
-            store.save(part, result)
-            yield part, result
-        return
-    waiting = {executor.submit(compute, part.block()): part for part in parts}
-    try:
-        for future in as_completed(list(waiting)):
-            result = future.result()
-            part = waiting.pop(future)
-            store.save(part, result)
-            yield part, result
-    except KeyboardInterrupt:
-        print("overcast: finishing the parts under way", file=sys.stderr, flush=True)
-        raise
-    finally:
-        # All are cancelled before any is waited for: a free worker would take up the next one meanwhile.
-        under_way = [future for future in waiting if not future.cancel()]
-        for future in under_way:
-            if future.exception() is None:
-                store.save(waiting[future], future.result())
+def _compute_part(part: Part) -> Result:
+    return compute(part.block())

@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
 
 import jinja2
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
+from overcast.experiments.claims import verdicts
 from overcast.experiments.figure import final_regrets, notes
 from overcast.experiments.outcome import Outcome, versions
 
 
-def write_report(outcome: Outcome, figure: Figure, path: Path) -> None:
+def write_report(title: str, outcomes: Sequence[Outcome], figure: Figure, path: Path) -> None:
+    """Write the figure, and what was found, experiment by experiment."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("overcast.experiments"), autoescape=True, undefined=jinja2.StrictUndefined
     )
     page = environment.get_template("report.html").render(
-        outcome=outcome,
-        experiment=outcome.experiment,
+        title=title,
         figure=_svg(figure),
-        rows=final_regrets(outcome),
-        notes=notes(outcome),
-        grid=_grid(outcome) if outcome.tuned else None,
+        sections=[
+            {
+                "outcome": outcome,
+                "experiment": outcome.experiment,
+                "rows": final_regrets(outcome),
+                "notes": notes(outcome),
+                "verdicts": verdicts(outcome),
+                "grid": _grid(outcome) if outcome.tuned else None,
+            }
+            for outcome in outcomes
+        ],
         versions=versions(),
     )
     path.write_text(page, encoding="utf-8")

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
+from matplotlib.figure import Figure
+
+from overcast.experiments.claims import verdicts
 from overcast.experiments.experiment import Experiment
-from overcast.experiments.figure import draw
+from overcast.experiments.figure import draw, draw_all
 from overcast.experiments.outcome import Outcome
 from overcast.experiments.parts import Store, run_parts
 from overcast.experiments.report import write_report
@@ -22,10 +28,27 @@ def reproduce(experiment: Experiment, folder: Path, executor: Executor | None, d
     start = time.perf_counter()
     results = run_parts(experiment.parts(), Store(folder, experiment), executor, done)
     outcome = Outcome.of(experiment, results, time.perf_counter() - start)
-    figure = draw(outcome)
+    _write(experiment.title, [outcome], draw(outcome), folder)
+    outcome.write_curves(folder / "curves.parquet")
+    _write_json(_summary(outcome), folder)
+    return outcome
+
+
+def side_by_side(outcomes: Sequence[Outcome], folder: Path) -> None:
+    """Write figure 1, the panels of all experiments side by side, and a report and a summary of them to `folder`."""
+    _write("Figure 1", outcomes, draw_all(outcomes), folder)
+    _write_json({"experiments": [_summary(outcome) for outcome in outcomes]}, folder)
+
+
+def _summary(outcome: Outcome) -> dict[str, Any]:
+    return {**outcome.summary(), "claims": [asdict(verdict) for verdict in verdicts(outcome)]}
+
+
+def _write_json(summary: dict[str, Any], folder: Path) -> None:
+    (folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
+
+
+def _write(title: str, outcomes: Sequence[Outcome], figure: Figure, folder: Path) -> None:
     figure.savefig(folder / "figure.png", dpi=160)
     figure.savefig(folder / "figure.pdf", metadata={"CreationDate": None})
-    outcome.write_curves(folder / "curves.parquet")
-    write_report(outcome, figure, folder / "report.html")
-    outcome.write_summary(folder / "summary.json")
-    return outcome
+    write_report(title, outcomes, figure, folder / "report.html")

@@ -16,5 +16,6 @@ def synthetic() -> Experiment:
         data="generated from the seed",
         env=env,
         model=LinearModel(env.features, ridge=1.0),
+        figure="1a",
         betas={"exact": (2.0,), "observed": (2.0,), "hidden": (10.0,)},
     )

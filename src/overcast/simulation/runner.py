@@ -149,6 +149,7 @@ class _LockStep:
             theta_norm=None if audit is None else audit.theta_norm,
             reward_range=None if audit is None else audit.high - audit.low,
             noise=getattr(block.env, "noise", None),
+            calibrated=getattr(block.env, "calibrated", True),
             covered=None if audit is None else audit.covered,
         )
 
@@ -177,7 +178,7 @@ class _LockStep:
             self._audit.step(learner, progress, estimate, now, choice)
 
         reward = now.rewards[rows, choice]
-        learner.learn(learner.evidence(view if realised is None else realised, choice), reward + now.noise)
+        learner.learn(learner.evidence(view if realised is None else realised, choice), now.reward(choice))
 
         best = highest(now.expected)
         self._choices[t] = choice

@@ -40,6 +40,7 @@ class Runs:
     covered : (trials,) whether theta stayed in the confidence set in every round, or with a kernel the expected
         rewards of all actions in their confidence bands
     noise : what the environment says of its reward noise; None where it does not
+    calibrated : whether contexts were drawn from the beliefs, as far as the environment says
     """
 
     model: Model
@@ -57,6 +58,7 @@ class Runs:
     theta_norm: Array | None
     covered: NDArray[np.bool_] | None
     noise: float | None
+    calibrated: bool
 
     @property
     def bound(self) -> Array:
@@ -77,6 +79,8 @@ class Runs:
             raise ValueError(f"Runs: bound of {name} needs setting {confidence.setting!r}, got {self.setting!r}")
         if self.samples != confidence.samples:
             raise ValueError(f"Runs: bound of {name} needs samples={confidence.samples!r}, got {self.samples!r}")
+        if not self.calibrated:
+            raise ValueError("Runs: bound needs contexts drawn from the beliefs, got an environment whose are not")
         if self.model.ridge < 1.0:
             raise ValueError(f"Runs: bound needs ridge >= 1, got {self.model.ridge}")
         if self.feature_norm is None or self.reward_range is None or self.theta_norm is None:
@@ -181,6 +185,7 @@ def join(parts: Sequence[Runs]) -> Runs:
         feature_norm=rows("feature_norm"),
         reward_range=rows("reward_range"),
         noise=first.noise,
+        calibrated=first.calibrated,
         theta_norm=rows("theta_norm"),
         covered=rows("covered"),
     )

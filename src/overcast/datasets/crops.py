@@ -1,0 +1,229 @@
+"""Trials of crop varieties at several sites over the years, with the weather of each season.
+
+A folder holds two CSV files. `yields.csv` has the columns site, year, variety and yield, a row for each plot: rows that
+repeat site, year and variety are replicates, and a plot without a yield (empty or NA) is left out. `weather.csv` has
+the columns site and year and any number of factors, a row for each season. Seasons without yields are history: they
+serve the climatology. The folder of the California wheat trials, with names of its own, is read as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from overcast._check import Array
+from overcast.datasets import files
+
+#: how a plot without a yield is marked
+MISSING = ("", "NA")
+
+Season = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a folder calls its files and columns; `other` are columns of the weather that are no factors."""
+
+    yields: str
+    weather: str
+    site: str = "site"
+    variety: str = "variety"
+    other: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, str]:
+        return self.yields, self.weather
+
+
+OWN = Layout("yields.csv", "weather.csv")
+CALIFORNIA = Layout(
+    "plots.csv", "site_season_weather_1896_2023.csv", site="loc", variety="gen", other=("fips", "county")
+)
+
+
+@dataclass(frozen=True, eq=False)
+class CropData:
+    """Measurements (m,) of varieties in seasons (n,), and the weather of these and other seasons.
+
+    source : where the data comes from
+    sites, varieties, factor_names : names
+    seasons : (n,) site and year of the seasons with yields
+    season, variety, yields : (m,) of each measurement
+    weather : the factors of every season known, those without yields included
+    left_out : plots without a yield
+    """
+
+    source: str
+    sites: tuple[str, ...]
+    varieties: tuple[str, ...]
+    factor_names: tuple[str, ...]
+    seasons: tuple[Season, ...]
+    season: NDArray[np.intp]
+    variety: NDArray[np.intp]
+    yields: Array
+    weather: dict[Season, Array]
+    left_out: int = 0
+    generated: bool = False
+
+    @property
+    def site_of_season(self) -> NDArray[np.intp]:
+        """(n,) the number of the site of each season with yields."""
+        return np.array([self.sites.index(site) for site, _ in self.seasons])
+
+    @cached_property
+    def normalised(self) -> Array:
+        """(m,) yields from 0, the lowest, to 1, the highest: the paper's rewards are bounded."""
+        return np.asarray((self.yields - self.yields.min()) / np.ptp(self.yields))
+
+    @cached_property
+    def factors(self) -> Array:
+        """(n, p) the weather of the seasons with yields, followed by a one for the site among zeros.
+
+        Weather factors have mean 0 and variance 1 over these seasons; those that never change are left out.
+        """
+        return self._scaled(np.stack([self.weather[season] for season in self.seasons]), self.site_of_season)
+
+    def climate(self, years: int) -> Array:
+        """Return the factors of the `years` seasons before each season with yields, (n, years, p)."""
+        earlier = []
+        for site, year in self.seasons:
+            before = [self.weather.get((site, year - back)) for back in range(1, years + 1)]
+            found = [row for row in before if row is not None]
+            if len(found) < years:
+                raise ValueError(
+                    f"crops: a climatology needs the weather of the {years} seasons before each season with yields; "
+                    f"{self.source} has {len(found)} of them for site {site}, year {year}"
+                )
+            earlier.append(np.stack(found))
+        rows = np.stack(earlier)
+        return self._scaled(rows, np.repeat(self.site_of_season[:, None], years, axis=1))
+
+    @cached_property
+    def residuals(self) -> Array:
+        """What the normalised yields of replicates differ by from the mean of their variety in their season."""
+        cell = self.season * len(self.varieties) + self.variety
+        count, total = np.bincount(cell), np.bincount(cell, self.normalised)
+        repeated = count[cell] > 1
+        return np.asarray((self.normalised - (total / np.maximum(count, 1))[cell])[repeated])
+
+    def _scaled(self, weather: Array, sites: NDArray[np.intp]) -> Array:
+        known = np.stack([self.weather[season] for season in self.seasons])
+        mean, deviation = known.mean(axis=0), known.std(axis=0)
+        varies = np.ptp(known, axis=0) > 0.0  # the deviation of equal numbers may be a rounding error
+        scaled = (weather[..., varies] - mean[varies]) / deviation[varies]
+        return np.concatenate([scaled, np.eye(len(self.sites))[sites]], axis=-1)
+
+
+def read_crops(folder: Path) -> CropData:
+    """Read the trials in a folder, which may also be the folder that theirs, called agroscope, lies in."""
+    inner = folder / "agroscope"
+    if inner.is_dir() and not any((folder / layout.yields).exists() for layout in (OWN, CALIFORNIA)):
+        folder = inner
+    foreign = (folder / CALIFORNIA.yields).exists() and not (folder / OWN.yields).exists()
+    layout = CALIFORNIA if foreign else OWN
+    yields_path, weather_path = files.find(folder, layout.names, f"{layout.yields} and {layout.weather}")
+    factor_names, weather = _read_weather(weather_path, layout)
+    plots: list[tuple[Season, str, float]] = []
+    first_line: dict[Season, int] = {}
+    left_out = 0
+    for line, row in files.table(yields_path, (layout.site, "year", layout.variety, "yield")):
+        season = _season(yields_path, line, row, layout)
+        if season not in weather:
+            raise files.bad(yields_path, line, f"site {season[0]}, year {season[1]} has no row in {weather_path.name}")
+        first_line.setdefault(season, line)
+        variety = _name(yields_path, line, layout.variety, row)
+        if row["yield"] in MISSING:
+            left_out += 1
+            continue
+        plots.append((season, variety, files.real(yields_path, line, "yield", row["yield"])))
+    measured = {season for season, _, _ in plots}
+    for season, line in first_line.items():
+        if season not in measured:
+            raise files.bad(
+                yields_path, line, f"site {season[0]}, year {season[1]} has no yield at all; remove its rows"
+            )
+    if len({value for _, _, value in plots}) < 2:
+        raise files.bad(yields_path, 1, f"expected plots of different yields, got {len(plots)} plots")
+    return _data(str(folder), factor_names, plots, weather, left_out)
+
+
+def _read_weather(path: Path, layout: Layout) -> tuple[tuple[str, ...], dict[Season, Array]]:
+    names: tuple[str, ...] = ()
+    weather: dict[Season, Array] = {}
+    line_of: dict[Season, int] = {}
+    for line, row in files.table(path, (layout.site, "year", *layout.other)):
+        names = tuple(name for name in row if name not in (layout.site, "year", *layout.other))
+        season = _season(path, line, row, layout)
+        if season in weather:
+            text = f"site {season[0]}, year {season[1]} comes again, first on line {line_of[season]}"
+            raise files.bad(path, line, text)
+        weather[season] = np.array([files.real(path, line, name, row[name]) for name in names])
+        line_of[season] = line
+    if not names:
+        wanted = "a row for each season" if not weather else "factors beside site and year"
+        raise files.bad(path, 1, f"expected {wanted}, got none")
+    return names, weather
+
+
+def _season(path: Path, line: int, row: dict[str, str], layout: Layout) -> Season:
+    return _name(path, line, layout.site, row), files.whole(path, line, "year", row["year"])
+
+
+def _name(path: Path, line: int, column: str, row: dict[str, str]) -> str:
+    if not row[column]:
+        raise files.bad(path, line, f"{column} is empty")
+    return row[column]
+
+
+def _data(
+    source: str,
+    factor_names: tuple[str, ...],
+    plots: list[tuple[Season, str, float]],
+    weather: dict[Season, Array],
+    left_out: int = 0,
+) -> CropData:
+    seasons = sorted({season for season, _, _ in plots})
+    varieties = sorted({variety for _, variety, _ in plots})
+    season_at = {season: i for i, season in enumerate(seasons)}
+    variety_at = {variety: i for i, variety in enumerate(varieties)}
+    return CropData(
+        source=source,
+        sites=tuple(sorted({site for site, _ in seasons})),
+        varieties=tuple(varieties),
+        factor_names=factor_names,
+        seasons=tuple(seasons),
+        season=np.array([season_at[season] for season, _, _ in plots]),
+        variety=np.array([variety_at[variety] for _, variety, _ in plots]),
+        yields=np.array([value for _, _, value in plots]),
+        weather=weather,
+        left_out=left_out,
+    )
+
+
+def generated_crops(seed: int = 0) -> CropData:
+    """Return made-up trials of the paper's size: 198 varieties, 10 sites, 15 years, 16 factors, up to 3 replicates.
+
+    Sites have a climate, years are good or bad everywhere, and a variety is grown for some years, then dropped.
+    """
+    rng = np.random.default_rng(seed)
+    names = tuple(f"factor_{i + 1:02d}" for i in range(16))
+    climate, swing = rng.standard_normal((10, 16)), 0.5 * rng.standard_normal((15, 16))
+    weather = climate[:, None] + swing + 0.7 * rng.standard_normal((10, 15, 16))
+    tolerance = 0.15 * rng.standard_normal((198, 16))  # how much of each factor a variety likes
+    strength = 0.4 * rng.standard_normal(198)
+    common = 0.25 * rng.standard_normal(16)  # what all of them like
+    mean = strength[:, None, None] + np.einsum("vf,syf->vsy", tolerance + common, weather)
+    first = rng.integers(-4, 15, 198)
+    plots: list[tuple[Season, str, float]] = []
+    for variety, site, year in np.ndindex(mean.shape):
+        if first[variety] <= year < first[variety] + 5 and rng.random() < 0.6:
+            for _ in range(rng.choice([1, 2, 3], p=[0.02, 0.08, 0.9])):
+                value = 70.0 + 12.0 * (mean[variety, site, year] + 0.35 * rng.standard_normal())
+                season = f"S{site + 1}", 2001 + year
+                plots.append((season, f"V{variety + 1:03d}", float(np.clip(value, 0.0, 130.0))))
+    known = {(f"S{site + 1}", 2001 + year): weather[site, year] for site, year in np.ndindex(10, 15)}
+    return replace(_data("generated", names, plots, known), generated=True)

@@ -1,0 +1,84 @@
+"""Read tables from text files; what is wrong with one is said with the file and the line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+
+def bad(path: Path, line: int, text: str) -> ValueError:
+    """Return the error for a line of a file."""
+    return ValueError(f"{path} line {line}: {text}")
+
+
+def lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
+    """Yield the number and the text of each line that is not blank."""
+    try:
+        content = path.read_bytes().decode(encoding)
+    except UnicodeDecodeError as error:
+        line = len((error.object[: error.start] + b".").splitlines())
+        raise bad(path, line, f"expected {error.encoding} text, got byte {error.object[error.start]:#04x}") from None
+    for number, text in enumerate(io.StringIO(content, newline=""), start=1):
+        if not text.isspace():
+            yield number, text.rstrip("\r\n")
+
+
+def table(path: Path, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the number and the cells by column of each row of a CSV file, which must have the columns `needed`."""
+    numbered = lines(path, "utf-8-sig")
+    number, first = next(numbered, (1, ""))
+    columns = _cells(path, number, first) if first else []
+    wrong = [f"{name} is missing" for name in needed if name not in columns]
+    wrong += [f"{name} comes twice" for name in columns if columns.count(name) > 1]
+    if wrong:
+        found = ", ".join(columns) or "none"
+        raise bad(path, number, f"expected columns {', '.join(needed)}; {wrong[0]}; found {found}")
+    for number, text in numbered:
+        cells = _cells(path, number, text)
+        if len(cells) != len(columns):
+            raise bad(path, number, f"expected {len(columns)} cells, got {len(cells)}")
+        yield number, dict(zip(columns, cells, strict=True))
+
+
+def _cells(path: Path, line: int, text: str) -> list[str]:
+    try:
+        return [cell.strip() for cell in next(csv.reader([text], strict=True))]
+    except csv.Error as error:
+        raise bad(path, line, f"expected cells between commas, got {error}") from None
+
+
+def real(path: Path, line: int, name: str, text: str) -> float:
+    """Return the number in a cell."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise bad(path, line, f"{name} must be a number, got {text!r}")
+    return value
+
+
+def whole(path: Path, line: int, name: str, text: str) -> int:
+    """Return the whole number in a cell."""
+    try:
+        return int(text)
+    except ValueError:
+        raise bad(path, line, f"{name} must be a whole number, got {text!r}") from None
+
+
+def find(folder: Path, names: Sequence[str], what: str) -> list[Path]:
+    """Return the files of these names in a folder, all of which must be there."""
+    if not folder.is_dir():
+        raise FileNotFoundError(f"{folder}: expected a folder with {what}, found {_found(folder)}")
+    paths = [folder / name for name in names]
+    for path in paths:
+        if not path.is_file():
+            raise FileNotFoundError(f"{folder}: expected {what}; {path.name} is missing")
+    return paths
+
+
+def _found(folder: Path) -> str:
+    return "a file" if folder.exists() else "nothing"

@@ -1,0 +1,141 @@
+"""Choosing a crop variety before the season's weather is known (section 5, figure 1c)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from overcast import _check
+from overcast._check import Array
+from overcast.beliefs import Ensemble
+from overcast.beliefs.gaussian import root
+from overcast.beliefs.stacked import BeliefStack, Catalogue, CorrelatedStack
+from overcast.environments.base import Rounds, Stream, Trials, VectorEnvironment
+from overcast.features import Bilinear
+
+BeliefKind = Literal["forecast", "centred", "climatology"]
+
+
+class CropTrials(VectorEnvironment):
+    """f(x, w) = w^T W V_x, the yield of variety x in the season w of a random site and year.
+
+    The context is w^T W, of dimension q. What is known of it before the season is one of
+
+    - `"forecast"`: c_t is the recorded season w, and mu_t = N(w + e_t, S) is centred on a forecast with the error
+      e_t ~ N(0, S), where S holds the variances of the factors at this site over the years. c_t ~ mu_t then holds under
+      a flat prior.
+    - `"centred"`: mu_t = N(w, S) is centred on the recorded season, as the paper has it, and c_t is drawn from it.
+    - `"climatology"`: c_t is the recorded season, and mu_t holds earlier seasons of the site, all equally likely. It is
+      as right about c_t as climatologies are: the season itself need not be among them.
+
+    Parameters
+    ----------
+    varieties : (k, q) V, the actions
+    weather : (n, p) factors w of the site-years, those that tell the sites apart included
+    loading : (p, q) W
+    sites : (n,) the site of each site-year, a number or a name
+    noise_values : (m,) of mean zero, what the reward noise is drawn from, all equally likely
+    belief : what is known before the season
+    climate : (n, s, p) factors of s earlier seasons for each site-year; for the climatology
+
+    Examples
+    --------
+    >>> env = CropTrials(
+    ...     varieties=[[1.0, 0.2], [0.8, -0.4]],
+    ...     weather=[[0.5, 1.0], [-0.5, 1.0], [0.1, 1.0]],
+    ...     loading=[[0.1, 1.0], [1.0, 0.0]],
+    ...     sites=["Reckenholz"] * 3,
+    ...     noise_values=[-0.1, 0.1],
+    ... )
+    >>> env
+    CropTrials(2 varieties, 3 seasons, 1 site, 2 factors, rank 2, belief='forecast')
+    """
+
+    features = Bilinear()
+
+    def __init__(
+        self,
+        varieties: ArrayLike,
+        weather: ArrayLike,
+        loading: ArrayLike,
+        sites: ArrayLike,
+        noise_values: ArrayLike,
+        belief: BeliefKind = "forecast",
+        climate: ArrayLike | None = None,
+    ) -> None:
+        self.varieties = _check.array("CropTrials", "varieties", varieties, ("k", "q"))
+        self.weather = _check.array("CropTrials", "weather", weather, ("n", "p"))
+        n, p = self.weather.shape
+        self.loading = _check.array("CropTrials", "loading", loading, (p, self.varieties.shape[1]))
+        self.sites = _check.labels("CropTrials", "sites", sites, n)
+        self.noise_values = _check.centred("CropTrials", "noise_values", noise_values)
+        if belief not in get_args(BeliefKind):
+            raise ValueError(
+                f"CropTrials: belief must be 'forecast', 'centred' or 'climatology', got {_check.short(belief)}"
+            )
+        if climate is None and belief == "climatology":
+            raise ValueError("CropTrials: climate must be given for a climatology, got None")
+        if climate is not None and belief != "climatology":
+            raise ValueError(f"CropTrials: climate is for a climatology only, got one with belief={belief!r}")
+        self.belief = belief
+        self.calibrated = belief == "centred"
+        self.climate = None if climate is None else _check.array("CropTrials", "climate", climate, (n, "s", p))
+
+    @property
+    def noise(self) -> float:
+        """Half the range of the noise, which bounds its sub-Gaussian scale (Hoeffding's lemma)."""
+        return float(np.ptp(self.noise_values)) / 2.0
+
+    def start_all(self, rngs: Sequence[np.random.Generator]) -> Trials:
+        return _CropTrials(self, rngs)
+
+    def __repr__(self) -> str:
+        (k, q), (n, p), sites = self.varieties.shape, self.weather.shape, int(self.sites.max()) + 1
+        size = f"{k} varieties, {n} seasons, {sites} site{'s' * (sites > 1)}, {p} factors, rank {q}"
+        return f"CropTrials({size}, belief={self.belief!r})"
+
+
+class _CropTrials(Trials):
+    def __init__(self, env: CropTrials, rngs: Sequence[np.random.Generator]) -> None:
+        self._env = env
+        self.actions = env.varieties
+        self.theta = np.eye(env.varieties.shape[1]).ravel()
+        self._recorded = env.weather @ env.loading  # (n, q)
+        self._by_context = np.ascontiguousarray(env.varieties.T)
+        self._roots = _roots(env)  # (sites, q, q)
+        self._climate = None
+        if env.climate is not None:
+            self._climate = Catalogue([Ensemble(seasons @ env.loading) for seasons in env.climate])
+        seasons, errors, noise = zip(*(rng.spawn(3) for rng in rngs), strict=True)
+        self._seasons = Stream(seasons, 1, normal=False)
+        self._errors = Stream(errors, self._roots.shape[-1])
+        self._noise = Stream(noise, 1, normal=False)
+
+    def step(self, past: NDArray[np.intp]) -> Rounds:
+        env = self._env
+        season = (self._seasons.next()[:, 0] * len(env.weather)).astype(np.intp)
+        noise = env.noise_values[(self._noise.next()[:, 0] * len(env.noise_values)).astype(np.intp)]
+        context, belief = self._draw(season)
+        rewards, expected = context @ self._by_context, belief.mean() @ self._by_context
+        return Rounds(belief, context, rewards, expected, noise)
+
+    def _draw(self, season: NDArray[np.intp]) -> tuple[Array, BeliefStack]:
+        """Return the realised contexts and the beliefs about them."""
+        recorded = self._recorded[season]
+        if self._climate is not None:
+            return recorded, self._climate.pick(season)
+        roots = self._roots[self._env.sites[season]]
+        off = recorded + (roots @ self._errors.next()[..., None])[..., 0]
+        if self._env.belief == "centred":
+            return off, CorrelatedStack(recorded, roots)
+        return recorded, CorrelatedStack(off, roots)
+
+
+def _roots(env: CropTrials) -> Array:
+    """Return for each site a factor A (q, q) of the covariance of w^T W, A A^T = W^T S W."""
+    groups = [env.weather[env.sites == site] for site in range(int(env.sites.max()) + 1)]
+    scaled = [group.std(axis=0)[:, None] * env.loading for group in groups]
+    return np.stack([root(one.T @ one) for one in scaled])
