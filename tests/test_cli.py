@@ -204,14 +204,25 @@ def downloads(monkeypatch: pytest.MonkeyPatch) -> Downloads:
     return stand_in
 
 
-def answering(monkeypatch: pytest.MonkeyPatch, answer: str | None) -> None:
-    """Have someone at a terminal type an answer; None for the end of the input."""
+@pytest.fixture
+def answering(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str | None], tuple[int, str, str]]:
+    """Ask for the data as someone who types an answer at a terminal: the exit code, and what either stream shows.
+
+    The data is to go to `tmp_path`; an answer of None is the end of the input.
+    """
 
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True
 
-    monkeypatch.setattr("sys.stdin", Terminal("" if answer is None else f"{answer}\n"))
+    def run(answer: str | None) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.stdin", Terminal("" if answer is None else f"{answer}\n"))
+        code = main(["data", "movielens", "--to", str(tmp_path)])
+        return code, *capsys.readouterr()
+
+    return run
 
 
 def test_without_a_terminal_the_terms_are_shown_and_nothing_is_downloaded(
@@ -230,36 +241,26 @@ def test_without_a_terminal_the_terms_are_shown_and_nothing_is_downloaded(
 
 @pytest.mark.parametrize("answer", ["no", "", "y", "yes please", None])
 def test_terms_that_are_not_accepted_with_a_yes_stop_the_download(
-    answer: str | None,
-    tmp_path: Path,
-    downloads: Downloads,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    answer: str | None, answering: Callable[[str | None], tuple[int, str, str]], downloads: Downloads
 ) -> None:
-    answering(monkeypatch, answer)
-    assert main(["data", "movielens", "--to", str(tmp_path)]) == 1
-    printed = capsys.readouterr()
-    assert "no redistribution" in printed.out
-    assert printed.err.strip() == "overcast: the terms were not accepted, and nothing was downloaded"
+    code, text, error = answering(answer)
+    assert code == 1
+    assert "no redistribution" in text
+    assert error.strip() == "overcast: the terms were not accepted, and nothing was downloaded"
     assert downloads.folders == []
 
 
 @pytest.mark.parametrize("answer", ["yes", " Yes "])
 def test_a_yes_downloads_the_data_and_tells_where_it_lies(
-    answer: str,
-    tmp_path: Path,
-    downloads: Downloads,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    answer: str, answering: Callable[[str | None], tuple[int, str, str]], tmp_path: Path, downloads: Downloads
 ) -> None:
-    answering(monkeypatch, answer)
-    assert main(["data", "movielens", "--to", str(tmp_path)]) == 0
+    code, text, error = answering(answer)
+    assert code == 0
     assert downloads.folders == [tmp_path]
-    printed = capsys.readouterr()
-    last = printed.out.splitlines()[-1]
+    last = text.splitlines()[-1]
     assert f"MovieLens-1M is in {tmp_path / 'ml-1m'}; do not pass it on." in last
     assert f"overcast reproduce movielens --data {tmp_path / 'ml-1m'}" in last
-    assert printed.err == ""
+    assert error == ""
 
 
 def test_terms_accepted_beforehand_are_not_asked_about(

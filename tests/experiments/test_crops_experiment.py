@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
+import experiment_support as support
 import overcast as oc
+from experiment_support import BRIEF, FILES, SMALL, STEPS, TRIALS, Command, final_regrets, read_summary, reproduce_small
 from overcast._check import Array
 from overcast.datasets import crops as dataset
 from overcast.datasets import yield_model
@@ -27,12 +26,6 @@ from overcast.experiments.outcome import Outcome
 from overcast.experiments.parts import Result, Store, run_parts
 from real_data import FOLDER, needs
 
-Command = Callable[..., tuple[int, str, str]]
-
-STEPS, TRIALS = 30, 4
-SMALL = ["--trials", str(TRIALS), "--steps", str(STEPS), "--workers", "1"]
-FILES = {"summary.json", "figure.png", "figure.pdf", "curves.parquet", "report.html", "parts"}
-
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -42,34 +35,17 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def printed(less_data: None, command: Command, out: Path) -> str:
     """What the command printed; its files are in `out`."""
-    code, text, error = command("reproduce", "crops", *SMALL, "--out", out)
-    assert (code, error) == (0, "")
-    return text
+    return reproduce_small(command, "crops", out)
 
 
 @pytest.fixture
 def summary(printed: str, out: Path) -> dict[str, Any]:
-    return read_summary(out)
+    return read_summary(out / "crops")
 
 
 @pytest.fixture(scope="module")
 def model(few_yields: CropData) -> YieldModel:
     return fit_yields(few_yields)
-
-
-def read_summary(out: Path) -> dict[str, Any]:
-    found = json.loads((out / "crops" / "summary.json").read_text())
-    assert isinstance(found, dict)
-    return found
-
-
-def final_regrets(out: Path) -> dict[tuple[str, int | None], list[float]]:
-    """Return the regret after the last step by setting and samples, from the file of curves."""
-    finals: dict[tuple[str, int | None], list[float]] = {}
-    for row in pq.read_table(out / "crops" / "curves.parquet").to_pylist():
-        if row["step"] == STEPS:
-            finals.setdefault((row["setting"], row["samples"]), []).append(row["regret"])
-    return finals
 
 
 def write_folder(folder: Path, data: CropData) -> None:
@@ -88,27 +64,14 @@ def test_all_files_are_written(printed: str, out: Path) -> None:
 
 
 def test_summary_has_the_agreed_fields(summary: dict[str, Any], few_yields: CropData) -> None:
-    assert summary["experiment"] == "crops"
-    assert (summary["trials"], summary["steps"], summary["seed"]) == (TRIALS, STEPS, 0)
-    assert summary["seconds"] > 0
-    assert set(summary["versions"]) == {"overcast", "python", "numpy", "scipy"}
-    assert [claim["shown"] in ("yes", "in part", "open", "no") for claim in summary["claims"]] == [True] * 5
+    support.check_agreed_fields(summary, "crops")
     assert summary["belief"] == "forecast"
-    assert "grid" not in summary
     size = f"{len(few_yields.yields):,} yields of {len(few_yields.varieties)} varieties at 3 sites, 45 seasons"
     assert summary["data"] == f"generated ({size})"
 
 
 def test_the_seven_variants_have_the_beta_of_the_appendix(summary: dict[str, Any], out: Path) -> None:
-    variants = summary["variants"]
-    assert [(v["setting"], v["samples"]) for v in variants] == [(c.setting, c.samples) for c in CURVES]
-    assert [variant["beta"] for variant in variants] == [1.0] * 7
-    finals = final_regrets(out)
-    for variant in variants:
-        final = np.array(finals[variant["setting"], variant["samples"]])
-        assert len(final) == TRIALS
-        assert variant["regret"]["mean"] == pytest.approx(final.mean())
-        assert variant["regret"]["two_se"] == pytest.approx(2 * final.std(ddof=1) / np.sqrt(TRIALS))
+    support.check_variants(summary, final_regrets(out / "crops"))
 
 
 def test_the_paper_scale_is_100_trials_of_1000_steps(few_yields: CropData, model: YieldModel) -> None:
@@ -145,12 +108,7 @@ def test_generated_trials_are_called_so_everywhere(summary: dict[str, Any], prin
     assert summary["data"].startswith("generated (")
     heading = printed.splitlines()[0]
     assert heading.startswith(f"Generated crop trials: {TRIALS} trials of {STEPS} steps, data generated (")
-    page = (out / "crops" / "report.html").read_text()
-    assert "<title>Generated crop trials" in page
-    assert "<h1>Generated crop trials</h1>" in page
-    assert summary["data"] in page
-    # Text is drawn as outlines, each with a comment that says what it reads.
-    assert f"<!-- Generated crop trials: mean of {TRIALS} trials" in page
+    support.check_called("Generated crop trials", out / "crops", summary["data"])
 
 
 @pytest.mark.parametrize("belief", ["forecast", "centred"])
@@ -166,7 +124,7 @@ def test_curves_equal_a_plain_simulation(
     if belief == "centred":
         out = tmp_path
         assert command("reproduce", "crops", *SMALL, "--belief", "centred", "--out", out)[0] == 0
-        assert read_summary(out)["belief"] == "centred"
+        assert read_summary(out / "crops")["belief"] == "centred"
     env = oc.environments.CropTrials(
         model.varieties,
         few_yields.factors,
@@ -176,11 +134,7 @@ def test_curves_equal_a_plain_simulation(
         belief,
     )
     assert env.belief == belief
-    finals = final_regrets(out)
-    for curve in CURVES:
-        plain = oc.LinearModel(oc.features.Bilinear(), ridge=1.0)
-        runs = oc.simulate(env, plain, oc.UCB(1.0), curve.samples, STEPS, TRIALS, curve.setting)
-        np.testing.assert_array_equal(finals[curve.setting, curve.samples], runs.regret[:, -1])
+    support.check_plain_simulation(env, final_regrets(out / "crops"))
 
 
 def test_a_second_run_takes_the_parts_from_the_folder(
@@ -190,9 +144,8 @@ def test_a_second_run_takes_the_parts_from_the_folder(
         raise AssertionError("a part that was done before is done again")
 
     monkeypatch.setattr(parts_module, "compute", refuse)
-    code, _, error = command("reproduce", "crops", *SMALL, "--out", out)
-    assert (code, error) == (0, "")
-    again = read_summary(out)
+    reproduce_small(command, "crops", out)
+    again = read_summary(out / "crops")
     for field in ("variants", "yield_model", "claims", "data"):
         assert again[field] == summary[field]
 
@@ -217,19 +170,14 @@ def test_other_numbers_of_the_same_sizes_never_take_over_old_parts(
         crops(replace(few_yields, weather=warmer), model),
         crops(few_yields, model, "centred"),
     ]
-    part = next(experiment.parts())
-    Store(tmp_path, experiment).save(part, Result(np.zeros((1, 1)), np.zeros((1, 1)), 0.0))
-    assert Store(tmp_path, crops(few_yields, model)).load(part) is not None
-    for other in others:
-        assert Store(tmp_path, other).load(part) is None
-    assert {repr(other.env) for other in others[:-1]} == {repr(experiment.env)}
+    support.check_old_parts(tmp_path, experiment, crops(few_yields, model), others)
 
 
 @pytest.mark.usefixtures("printed")
 def test_changed_yields_make_new_parts(
     command: Command, few_yields: CropData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    brief = ["--trials", "2", "--steps", "3", "--workers", "1", "--out", str(tmp_path)]
+    brief = [*BRIEF, "--out", str(tmp_path)]
     assert command("reproduce", "crops", *brief)[0] == 0
     yields = few_yields.yields.copy()
     yields[0] += 1.0
@@ -241,13 +189,7 @@ def test_changed_yields_make_new_parts(
 @pytest.mark.usefixtures("printed")
 def test_a_grid_of_betas_is_tuned_over(command: Command, out: Path, tmp_path: Path) -> None:
     assert command("reproduce", "crops", *SMALL, "--betas", "0.5,1,5", "--out", tmp_path)[0] == 0
-    tuned = read_summary(tmp_path)
-    assert [variant["beta"] for variant in tuned["grid"]] == [0.5, 1.0, 5.0] * 7
-    plain = {(v["setting"], v["samples"]): v for v in read_summary(out)["variants"]}
-    for variant in tuned["grid"]:
-        if variant["beta"] == 1.0:
-            assert variant["regret"] == plain[variant["setting"], variant["samples"]]["regret"]
-    assert all(variant in tuned["grid"] for variant in tuned["variants"])
+    support.check_tuned(read_summary(tmp_path / "crops"), read_summary(out / "crops"))
 
 
 @pytest.mark.usefixtures("less_data")
@@ -273,10 +215,10 @@ def test_trials_of_the_users_own_are_not_called_generated(
     """Whatever their folder is called."""
     write_folder(tmp_path / "generated", few_yields)
     monkeypatch.chdir(tmp_path)
-    brief = ["--trials", "2", "--steps", "3", "--workers", "1", "--out", tmp_path / "out"]
+    brief = [*BRIEF, "--out", tmp_path / "out"]
     code, text, error = command("reproduce", "crops", "--data", "generated", *brief)
     assert (code, error) == (0, "")
-    assert read_summary(tmp_path / "out")["generated"] is False
+    assert read_summary(tmp_path / "out" / "crops")["generated"] is False
     assert text.startswith("Crop yields: ")
     assert "Generated" not in (tmp_path / "out" / "crops" / "report.html").read_text()
 
@@ -290,10 +232,10 @@ def test_trials_without_replicates_have_no_noise(command: Command, few_yields: C
         yields=few_yields.yields[first],
     )
     write_folder(tmp_path / "single", single)
-    brief = ["--trials", "2", "--steps", "3", "--workers", "1", "--out", tmp_path]
+    brief = [*BRIEF, "--out", tmp_path]
     code, text, error = command("reproduce", "crops", "--data", tmp_path / "single", *brief)
     assert (code, error) == (0, "")
-    assert read_summary(tmp_path)["yield_model"]["noise_deviation"] == 0.0
+    assert read_summary(tmp_path / "crops")["yield_model"]["noise_deviation"] == 0.0
     assert "from 0 replicates" in text
 
 
@@ -302,7 +244,7 @@ def test_the_swiss_trials(command: Command, tmp_path: Path) -> None:
     args = ["reproduce", "crops", *SMALL, "--data", FOLDER / "agroscope", "--out", tmp_path]
     code, text, error = command(*args)
     assert (code, error) == (0, "")
-    summary = read_summary(tmp_path)
+    summary = read_summary(tmp_path / "crops")
     assert summary["generated"] is False
     size = "8,849 yields of 198 varieties at 10 sites, 87 seasons"
     assert summary["data"] == f"{FOLDER / 'agroscope'} ({size})"
@@ -321,7 +263,7 @@ def test_the_californian_trials_with_a_climatology(command: Command, tmp_path: P
     args = ["reproduce", "crops", *SMALL, "--belief", "climatology", "--out", tmp_path]
     code, text, error = command(*args, "--data", FOLDER / "wheat_california")
     assert (code, error) == (0, "")
-    summary = read_summary(tmp_path)
+    summary = read_summary(tmp_path / "crops")
     assert (summary["generated"], summary["belief"]) == (False, "climatology")
     assert "13,953 yields of 211 varieties at 9 sites, 103 seasons" in summary["data"]
     assert summary["yield_model"]["left_out"] == 43

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import matplotlib.image
@@ -50,3 +51,11 @@ def test_report_shows_curves_table_settings_and_time(outcome: Outcome, folder: P
     assert re.search(r"this run</td><td>\d+\.\d s", page)
     assert len(re.findall(r'class="picked( least)?"', page)) == len(CURVES)
     assert len(re.findall(r'class="(picked )?least"', page)) == len(CURVES)
+
+
+def test_one_beta_for_all_curves_stands_in_the_title(outcome: Outcome) -> None:
+    alike = replace(outcome, grid=tuple(replace(line, beta=1.0) for line in outcome.lines))
+    figure = draw(alike)
+    assert figure.get_suptitle().endswith("bands of two standard errors, β = 1")
+    labels = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    assert sorted(labels) == sorted(line.curve.label for line in alike.lines)

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 import surprise  # type: ignore[import-untyped]
 
+import experiment_support as support
 import overcast as oc
+from experiment_support import BRIEF, FILES, SMALL, STEPS, TRIALS, Command, final_regrets, read_summary, reproduce_small
 from overcast.datasets import movielens as dataset
 from overcast.datasets.embedding import Embedding
 from overcast.datasets.movielens import MovieLensData
 from overcast.experiments import parts as parts_module
-from overcast.experiments.experiment import CURVES
 from overcast.experiments.movielens import movielens
-from overcast.experiments.parts import Result, Store
+from overcast.experiments.parts import Result
 from real_data import FOLDER, needs
-
-Command = Callable[..., tuple[int, str, str]]
-
-STEPS, TRIALS = 30, 4
-SMALL = ["--trials", str(TRIALS), "--steps", str(STEPS), "--workers", "1"]
-FILES = {"summary.json", "figure.png", "figure.pdf", "curves.parquet", "report.html", "parts"}
 
 
 @pytest.fixture(scope="module")
@@ -39,14 +31,12 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def printed(less_data: None, command: Command, out: Path) -> str:
     """What the command printed; its files are in `out`."""
-    code, text, error = command("reproduce", "movielens", *SMALL, "--out", out)
-    assert (code, error) == (0, "")
-    return text
+    return reproduce_small(command, "movielens", out)
 
 
 @pytest.fixture
 def summary(printed: str, out: Path) -> dict[str, Any]:
-    return read_summary(out)
+    return read_summary(out / "movielens")
 
 
 @pytest.fixture
@@ -54,21 +44,6 @@ def embedding(printed: str, out: Path) -> Embedding:
     (path,) = (out / "movielens").glob("embedding-*.npz")
     with np.load(path) as kept:
         return Embedding(kept["users"], kept["movies"], kept["rmse"])
-
-
-def read_summary(out: Path) -> dict[str, Any]:
-    found = json.loads((out / "movielens" / "summary.json").read_text())
-    assert isinstance(found, dict)
-    return found
-
-
-def final_regrets(out: Path) -> dict[tuple[str, int | None], list[float]]:
-    """Return the regret after the last step by setting and samples, from the file of curves."""
-    finals: dict[tuple[str, int | None], list[float]] = {}
-    for row in pq.read_table(out / "movielens" / "curves.parquet").to_pylist():
-        if row["step"] == STEPS:
-            finals.setdefault((row["setting"], row["samples"]), []).append(row["regret"])
-    return finals
 
 
 def hand_over_embedding(out: Path, other: Path) -> None:
@@ -96,26 +71,13 @@ def test_all_files_are_written(printed: str, out: Path) -> None:
 
 
 def test_summary_has_the_agreed_fields(summary: dict[str, Any], few_ratings: MovieLensData) -> None:
-    assert summary["experiment"] == "movielens"
-    assert (summary["trials"], summary["steps"], summary["seed"]) == (TRIALS, STEPS, 0)
-    assert summary["seconds"] > 0
-    assert set(summary["versions"]) == {"overcast", "python", "numpy", "scipy"}
-    assert [claim["shown"] in ("yes", "in part", "open", "no") for claim in summary["claims"]] == [True] * 5
-    assert "grid" not in summary
+    support.check_agreed_fields(summary, "movielens")
     groups, movies = len(set(few_ratings.groups)), len(few_ratings.titles)
     assert summary["data"] == f"generated, not MovieLens (120 users in {groups} groups, {movies} movies)"
 
 
 def test_the_seven_variants_have_the_beta_of_the_appendix(summary: dict[str, Any], out: Path) -> None:
-    variants = summary["variants"]
-    assert [(v["setting"], v["samples"]) for v in variants] == [(c.setting, c.samples) for c in CURVES]
-    assert [variant["beta"] for variant in variants] == [1.0] * 7
-    finals = final_regrets(out)
-    for variant in variants:
-        final = np.array(finals[variant["setting"], variant["samples"]])
-        assert len(final) == TRIALS
-        assert variant["regret"]["mean"] == pytest.approx(final.mean())
-        assert variant["regret"]["two_se"] == pytest.approx(2 * final.std(ddof=1) / np.sqrt(TRIALS))
+    support.check_variants(summary, final_regrets(out / "movielens"))
 
 
 def test_the_paper_scale_is_200_trials_of_1000_steps(embedding: Embedding, few_ratings: MovieLensData) -> None:
@@ -143,32 +105,22 @@ def test_a_generated_population_is_called_so_everywhere(summary: dict[str, Any],
     assert summary["data"].startswith("generated, not MovieLens")
     heading = printed.splitlines()[0]
     assert heading.startswith(f"Generated population, not MovieLens: {TRIALS} trials of {STEPS} steps, data generated")
-    page = (out / "movielens" / "report.html").read_text()
-    assert "<title>Generated population, not MovieLens" in page
-    assert "<h1>Generated population, not MovieLens</h1>" in page
-    assert summary["data"] in page
-    # Text is drawn as outlines, each with a comment that says what it reads.
-    assert f"<!-- Generated population, not MovieLens: mean of {TRIALS} trials" in page
+    support.check_called("Generated population, not MovieLens", out / "movielens", summary["data"])
 
 
 def test_curves_equal_a_plain_simulation(
     printed: str, out: Path, embedding: Embedding, few_ratings: MovieLensData
 ) -> None:
     env = oc.environments.MovieLens(embedding.users, embedding.movies, few_ratings.groups)
-    model = oc.LinearModel(oc.features.Bilinear(), ridge=1.0)
-    finals = final_regrets(out)
-    for curve in CURVES:
-        runs = oc.simulate(env, model, oc.UCB(1.0), curve.samples, STEPS, TRIALS, curve.setting)
-        np.testing.assert_array_equal(finals[curve.setting, curve.samples], runs.regret[:, -1])
+    support.check_plain_simulation(env, final_regrets(out / "movielens"))
 
 
 def test_a_second_run_takes_embedding_and_parts_from_the_folder(
     summary: dict[str, Any], command: Command, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forbid_work(monkeypatch)
-    code, _, error = command("reproduce", "movielens", *SMALL, "--out", out)
-    assert (code, error) == (0, "")
-    again = read_summary(out)
+    reproduce_small(command, "movielens", out)
+    again = read_summary(out / "movielens")
     for field in ("variants", "embedding", "claims", "data"):
         assert again[field] == summary[field]
 
@@ -180,7 +132,7 @@ def test_another_number_of_trials_takes_the_embedding_over(
     hand_over_embedding(out, tmp_path)
     monkeypatch.setattr(surprise.SVD, "fit", lambda *args: pytest.fail("fitted again"))
     assert command("reproduce", "movielens", *SMALL, "--trials", "2", "--out", tmp_path)[0] == 0
-    assert read_summary(tmp_path)["trials"] == 2
+    assert read_summary(tmp_path / "movielens")["trials"] == 2
 
 
 def test_other_numbers_of_the_same_sizes_never_take_over_old_parts(
@@ -196,19 +148,14 @@ def test_other_numbers_of_the_same_sizes_never_take_over_old_parts(
         movielens(replace(few_ratings, groups=swapped), embedding),
         movielens(few_ratings, embedding, (-2.0, -0.5, 0.0, 0.5, 2.0)),
     ]
-    part = next(experiment.parts())
-    Store(tmp_path, experiment).save(part, Result(np.zeros((1, 1)), np.zeros((1, 1)), 0.0))
-    assert Store(tmp_path, movielens(few_ratings, embedding)).load(part) is not None
-    for other in others:
-        assert Store(tmp_path, other).load(part) is None
-    assert {repr(other.env) for other in others[:-1]} == {repr(experiment.env)}
+    support.check_old_parts(tmp_path, experiment, movielens(few_ratings, embedding), others)
 
 
 @pytest.mark.usefixtures("printed")
 def test_a_changed_rating_makes_a_new_embedding_and_new_parts(
     command: Command, few_ratings: MovieLensData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    brief = ["--trials", "2", "--steps", "3", "--workers", "1", "--out", str(tmp_path)]
+    brief = [*BRIEF, "--out", str(tmp_path)]
     assert command("reproduce", "movielens", *brief)[0] == 0
     stars = few_ratings.stars.copy()
     stars[0] = 1.0 if stars[0] == 5.0 else 5.0
@@ -223,14 +170,9 @@ def test_a_grid_of_betas_is_tuned_over(command: Command, out: Path, tmp_path: Pa
     hand_over_embedding(out, tmp_path)
     code, text, _ = command("reproduce", "movielens", *SMALL, "--betas", "0.5,1,5", "--out", tmp_path)
     assert code == 0
-    tuned = read_summary(tmp_path)
-    assert [variant["beta"] for variant in tuned["grid"]] == [0.5, 1.0, 5.0] * 7
-    plain = {(v["setting"], v["samples"]): v for v in read_summary(out)["variants"]}
-    for variant in tuned["grid"]:
-        if variant["beta"] == 1.0:
-            assert variant["regret"] == plain[variant["setting"], variant["samples"]]["regret"]
+    tuned = read_summary(tmp_path / "movielens")
+    support.check_tuned(tuned, read_summary(out / "movielens"))
     for variant in tuned["variants"]:
-        assert variant in tuned["grid"]
         assert f"{variant['regret']['mean']:,.1f} ± " in text
 
 
@@ -243,9 +185,9 @@ def test_noise_can_be_left_out(
     assert "noise from [0.0]" in (tmp_path / "movielens" / "report.html").read_text()
     env = oc.environments.MovieLens(embedding.users, embedding.movies, few_ratings.groups, noise_values=[0.0])
     runs = oc.simulate(env, oc.LinearModel(oc.features.Bilinear()), oc.UCB(1.0), None, STEPS, TRIALS, "hidden")
-    found = final_regrets(tmp_path)
+    found = final_regrets(tmp_path / "movielens")
     np.testing.assert_array_equal(found["hidden", None], runs.regret[:, -1])
-    assert found != final_regrets(out)
+    assert found != final_regrets(out / "movielens")
 
 
 @needs("ml-1m")
@@ -255,7 +197,7 @@ def test_movielens_itself(command: Command, tmp_path: Path, monkeypatch: pytest.
     code, text, error = command(*args, "--workers", "2", "--out", tmp_path)
     assert (code, error) == (0, "")
 
-    summary = read_summary(tmp_path)
+    summary = read_summary(tmp_path / "movielens")
     assert summary["generated"] is False
     assert summary["data"] == f"{FOLDER / 'ml-1m'} (6,040 users in 241 groups, 3,706 movies)"
     assert text.startswith("MovieLens: 4 trials of 50 steps")
@@ -278,4 +220,4 @@ def test_movielens_itself(command: Command, tmp_path: Path, monkeypatch: pytest.
 
     forbid_work(monkeypatch)
     assert command(*args, "--workers", "1", "--out", tmp_path)[0] == 0
-    assert read_summary(tmp_path)["variants"] == summary["variants"]
+    assert read_summary(tmp_path / "movielens")["variants"] == summary["variants"]

@@ -40,14 +40,16 @@ def draw(outcome: Outcome) -> Figure:
     with matplotlib.rc_context(STYLE):
         fig = Figure(figsize=(9.0 + 4.5 * bool(side), 4.8 + 1.2 * bool(side)), layout="constrained")
         grid = fig.add_gridspec(1, 1 + bool(side), width_ratios=[1.5, 1.0] if side else [1.0])
-        _draw_main(fig, grid[0], main)
+        betas = {line.beta for line in outcome.lines}
+        _draw_main(fig, grid[0], main, betas=len(betas) > 1)
         if side:
             cells = grid[1].subgridspec(len(side), 1)
             for i, panel in enumerate(side):
                 ax = fig.add_subplot(cells[i])
                 _draw_side(ax, panel, [line for line in outcome.lines if line.curve.panel == panel], main)
         fig.supylabel("cumulative regret", fontsize=10)
-        fig.suptitle(f"{e.title}: mean of {e.trials} trials, bands of two standard errors", fontsize=11)
+        said = f", {_betas(main)}" if len(betas) == 1 else ""
+        fig.suptitle(f"{e.title}: mean of {e.trials} trials, bands of two standard errors{said}", fontsize=11)
         fig.legend(*_legend(fig), loc="outside right center", handlelength=2.8)
     return fig
 
