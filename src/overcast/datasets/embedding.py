@@ -50,9 +50,11 @@ def embed(
         for _ in range(FITS):
             done()
         return Embedding(kept["users"], kept["movies"], kept["rmse"])
-    users, movies, rmse = _fit_all(data, _made(cache / f"{name}-fits"), executor, done, seed)
+    unfinished = cache / f"{name}-fits"
+    unfinished.mkdir(parents=True, exist_ok=True)
+    users, movies, rmse = _fit_all(data, unfinished, executor, done, seed)
     _storage.write_arrays(cache / f"{name}.npz", {"users": users, "movies": movies, "rmse": rmse})
-    shutil.rmtree(cache / f"{name}-fits")
+    shutil.rmtree(unfinished)
     return Embedding(users, movies, rmse)
 
 
@@ -80,11 +82,6 @@ def _fit_all(
             done()
     whole = results[fits[0]]
     return whole["users"], whole["movies"], np.array([float(results[fit]["rmse"]) for fit in fits[1:]])
-
-
-def _made(folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 @dataclass(frozen=True, eq=False)

@@ -71,7 +71,7 @@ class _AdversarialTrials(Trials):
             self._counts[self._rows, past[:, -1]] += 1
         favourite = self._counts.argmax(axis=-1)
         choice = self._loss[self._rows, :, favourite].argmax(axis=-1)
-        member = (self._draws.next()[:, 0] * self._env.members).astype(np.intp)
+        member = self._draws.pick(self._env.members)
         context = self._members[self._rows, choice, member]
         return Rounds(
             self._catalogue.pick(self._rows * self._env.choices + choice),

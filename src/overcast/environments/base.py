@@ -208,3 +208,7 @@ class Stream:
             self._used = 0
         self._used += 1
         return np.asarray(self._ready[:, self._used - 1])
+
+    def pick(self, n: int) -> NDArray[np.intp]:
+        """Return for each trial one of n things, all equally likely, shape (r,); for one uniform number a step."""
+        return np.asarray((self.next()[:, 0] * n).astype(np.intp))

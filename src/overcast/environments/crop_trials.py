@@ -116,8 +116,8 @@ class _CropTrials(Trials):
 
     def step(self, past: NDArray[np.intp]) -> Rounds:
         env = self._env
-        season = (self._seasons.next()[:, 0] * len(env.weather)).astype(np.intp)
-        noise = env.noise_values[(self._noise.next()[:, 0] * len(env.noise_values)).astype(np.intp)]
+        season = self._seasons.pick(len(env.weather))
+        noise = env.noise_values[self._noise.pick(len(env.noise_values))]
         context, belief = self._draw(season)
         rewards, expected = context @ self._by_context, belief.mean() @ self._by_context
         return Rounds(belief, context, rewards, expected, noise)

@@ -81,10 +81,10 @@ class _MovieLensTrials(Trials):
 
     def step(self, past: NDArray[np.intp]) -> Rounds:
         env = self._env
-        user = (self._users.next()[:, 0] * len(env.users)).astype(np.intp)
+        user = self._users.pick(len(env.users))
         group = env.groups[user]
         rewards = self._halves[user] / 2.0
-        drawn = env.noise_values[(self._noise.next()[:, 0] * len(env.noise_values)).astype(np.intp)]
+        drawn = env.noise_values[self._noise.pick(len(env.noise_values))]
         # x + e stays on the scale where x lies between these two
         low, high = LOWEST - drawn, HIGHEST - drawn
         kept = (rewards >= low[:, None]) & (rewards <= high[:, None])
