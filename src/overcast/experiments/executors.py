@@ -13,6 +13,9 @@ from multiprocessing.connection import wait
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+# Seconds for the executor's own threads to end once its workers were killed; rarely they wait for them for ever.
+PATIENCE = 5.0
+
 
 @contextmanager
 def process_executor(workers: int) -> Iterator[Executor | None]:
@@ -32,19 +35,32 @@ def process_executor(workers: int) -> Iterator[Executor | None]:
             executor.submit(int)
     finally:
         signal.signal(signal.SIGINT, handler)
+    patience = None
     try:
         yield executor
     except KeyboardInterrupt:
         # What was under way is done by now, or given up.
+        patience = PATIENCE
         for worker in multiprocessing.active_children():
-            worker.terminate()
+            worker.kill()
         raise
     finally:
         handler = signal.signal(signal.SIGINT, signal.SIG_IGN)  # another one would leave workers waiting for ever
         try:
-            executor.shutdown(cancel_futures=True)
+            _shut(executor, patience)
         finally:
             signal.signal(signal.SIGINT, handler)
+
+
+def _shut(executor: Executor, patience: float | None) -> None:
+    """Shut an executor down; where its threads wait in vain for workers that were killed, the process ends soon."""
+    closing = threading.Thread(target=executor.shutdown, kwargs={"cancel_futures": True}, daemon=True)
+    closing.start()
+    closing.join(patience)
+    if closing.is_alive():
+        end = threading.Timer(1.0, os._exit, (130,))
+        end.daemon = True
+        end.start()
 
 
 def _end_with_parent() -> None:
