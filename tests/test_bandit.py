@@ -14,7 +14,7 @@ import pytest
 import overcast as oc
 from overcast._check import Array
 from overcast.features import Bilinear, Disjoint, FeatureMap, Function, Linear, Polynomial, Quadratic
-from overcast.models import Estimate
+from overcast.models import Estimate, Outlook
 from overcast.models.base import Generators, Progress
 from overcast.policies import Policy
 from support import refused
@@ -535,7 +535,7 @@ def test_functions_that_fail(samples: Any) -> None:
 class _Restless(Policy):
     """Draws from the generator, then fails."""
 
-    def scores(self, estimate: Estimate, progress: Progress, rng: Generators) -> Array:
+    def scores(self, outlook: Outlook, progress: Progress, rng: Generators) -> Array:
         assert isinstance(rng, np.random.Generator)
         rng.normal(size=10)
         raise RuntimeError("policy failed")
@@ -726,7 +726,7 @@ class _Scores(Policy):
     def __init__(self, scores: Any) -> None:
         self._scores = scores
 
-    def scores(self, estimate: oc.Estimate, progress: Any, rng: Any) -> Any:
+    def scores(self, outlook: Outlook, progress: Any, rng: Any) -> Any:
         rng.random()
         return self._scores
 

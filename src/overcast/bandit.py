@@ -14,7 +14,7 @@ from overcast import _check, _storage
 from overcast.actions import Actions
 from overcast.beliefs import Belief, PointMass, as_belief
 from overcast.decision import Decision
-from overcast.models.base import Estimate, LastingLearner, Model, Progress
+from overcast.models.base import Estimate, LastingLearner, Model, Outlook, Progress
 from overcast.models.hyperparameters import Fit, fit_hyperparameters
 from overcast.models.kernel import KernelLearner
 from overcast.policies.base import Policy, check_shape, highest
@@ -98,10 +98,10 @@ class Bandit:
         before = self._rng.bit_generator.state if draws else None
         try:
             learner, view = self._encode(belief, t)
-            estimate = learner.estimate(view)
+            outlook = Outlook(learner, view)
             progress = Progress(t, learner.log_det, self.model.ridge, len(self.actions))
-            scores = self.policy.scores(estimate, progress, self._rng)
-            check_shape(scores, estimate.mean.shape)
+            scores = self.policy.scores(outlook, progress, self._rng)
+            check_shape(scores, outlook.mean.shape)
             if mask is not None:
                 scores = np.where(mask, scores, -np.inf)
             index = int(highest(scores))
@@ -113,7 +113,7 @@ class Bandit:
         ticket = f"{self._tokens[-1]}-{t}"
         self._open[ticket] = index, evidence
         self._round, self._learner, self._dim = t, learner, belief.dim
-        return Decision(ticket, self.actions, index, estimate, scores)
+        return Decision(ticket, self.actions, index, outlook.estimate, scores)
 
     def learn(self, decision: Decision | str, reward: float, context: ArrayLike | Belief | None = None) -> None:
         """Take in the reward of a decision, at any time and in any order, once.

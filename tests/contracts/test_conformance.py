@@ -23,7 +23,7 @@ from overcast.beliefs.base import Belief
 from overcast.environments import CoinFlip, Environment, Round, Trial, Trials
 from overcast.features import FeatureMap
 from overcast.kernels import JointKernel, Kernel
-from overcast.models import Estimate, Progress
+from overcast.models import Outlook, Progress
 from overcast.models.base import Generators
 from overcast.policies import Policy
 
@@ -349,22 +349,22 @@ def test_faulty_parts_of_a_product() -> None:
 
 
 class _Policy(Policy):
-    def __init__(self, scores: Callable[[Estimate, Progress, Any], Any]) -> None:
+    def __init__(self, scores: Callable[[Outlook, Progress, Any], Any]) -> None:
         self._scores = scores
 
-    def scores(self, estimate: Estimate, progress: Progress, rng: Generators) -> Array:
-        return np.asarray(self._scores(estimate, progress, rng))
+    def scores(self, outlook: Outlook, progress: Progress, rng: Generators) -> Array:
+        return np.asarray(self._scores(outlook, progress, rng))
 
 
-def _in_place(estimate: Estimate, progress: Progress, rng: Any) -> Array:
-    np.maximum(estimate.mean, 0.0, out=estimate.mean)
-    return estimate.mean
+def _in_place(outlook: Outlook, progress: Progress, rng: Any) -> Array:
+    np.maximum(outlook.mean, 0.0, out=outlook.mean)
+    return outlook.mean
 
 
-def _perturbed(estimate: Estimate, progress: Progress, rng: Any) -> Array:
+def _perturbed(outlook: Outlook, progress: Progress, rng: Any) -> Array:
     if isinstance(rng, np.random.Generator):
-        return estimate.mean + rng.normal(size=estimate.mean.shape)
-    return np.stack([m + g.normal(size=m.shape) for m, g in zip(estimate.mean, rng, strict=True)])
+        return outlook.mean + rng.normal(size=outlook.mean.shape)
+    return np.stack([m + g.normal(size=m.shape) for m, g in zip(outlook.mean, rng, strict=True)])
 
 
 def test_a_random_policy_of_ones_own() -> None:
@@ -381,7 +381,7 @@ def test_a_random_policy_of_ones_own() -> None:
         (_in_place, "leave the estimate"),
     ],
 )
-def test_faulty_policies(scores: Callable[[Estimate, Progress, Any], Any], words: str) -> None:
+def test_faulty_policies(scores: Callable[[Outlook, Progress, Any], Any], words: str) -> None:
     with pytest.raises(AssertionError, match=rf"^_Policy: .*{words}"):
         testing.check_policy(_Policy(scores))
 

@@ -10,9 +10,10 @@ import pytest
 
 from overcast import UCB, confidence
 from overcast._check import Array
-from overcast.models import Estimate, Progress
+from overcast.models import Progress
+from support import outlook
 
-ESTIMATE = Estimate(np.array([0.5, -1.0, 2.0]), np.array([1.0, 0.25, 0.0]))
+OUTLOOK = outlook([0.5, -1.0, 2.0], [1.0, 0.25, 0.0])
 RNG = np.random.default_rng(0)
 
 
@@ -21,8 +22,8 @@ def _progress(t: int = 1, log_det: float | Array = 0.0) -> Progress:
 
 
 def test_a_number() -> None:
-    np.testing.assert_allclose(UCB(2.0).scores(ESTIMATE, _progress(), RNG), [2.5, -0.5, 2.0], rtol=1e-15)
-    np.testing.assert_array_equal(UCB(0).scores(ESTIMATE, _progress(), RNG), ESTIMATE.mean)
+    np.testing.assert_allclose(UCB(2.0).scores(OUTLOOK, _progress(), RNG), [2.5, -0.5, 2.0], rtol=1e-15)
+    np.testing.assert_array_equal(UCB(0).scores(OUTLOOK, _progress(), RNG), OUTLOOK.mean)
     single: Any = np.float32(2)
     assert UCB(2) == UCB(2.0) == UCB(single)
     assert type(UCB(single).beta) is float
@@ -37,8 +38,8 @@ def test_a_function_of_the_round() -> None:
 
     policy = UCB(beta)
     for t in (1, 4, 9):
-        expected = ESTIMATE.mean + math.sqrt(t) * ESTIMATE.width
-        np.testing.assert_allclose(policy.scores(ESTIMATE, _progress(t), RNG), expected, rtol=1e-15)
+        expected = OUTLOOK.mean + math.sqrt(t) * OUTLOOK.width
+        np.testing.assert_allclose(policy.scores(OUTLOOK, _progress(t), RNG), expected, rtol=1e-15)
     assert seen == [1, 4, 9]
     assert all(type(t) is int for t in seen)
 
@@ -53,33 +54,33 @@ def test_the_papers_beta() -> None:
         confidence.Observed: noise * math.sqrt(2 * math.log(ratio / (delta / 3))) + last,
     }
     for kind, beta in expected.items():
-        scores = UCB(kind(delta, noise, norm)).scores(ESTIMATE, _progress(5, log_det), RNG)
-        np.testing.assert_allclose(scores, ESTIMATE.mean + beta * ESTIMATE.width, rtol=1e-12)
+        scores = UCB(kind(delta, noise, norm)).scores(OUTLOOK, _progress(5, log_det), RNG)
+        np.testing.assert_allclose(scores, OUTLOOK.mean + beta * OUTLOOK.width, rtol=1e-12)
 
 
 @pytest.mark.parametrize("kind", [confidence.Expected, confidence.Sampled, confidence.Observed])
 def test_lock_step_widens_every_trial_by_its_own_beta(kind: type[confidence.Confidence]) -> None:
     rng = np.random.default_rng(1)
-    estimates = Estimate(rng.normal(size=(4, 3)), rng.random((4, 3)))
+    outlooks = outlook(rng.normal(size=(4, 3)), rng.random((4, 3)))
     log_det = rng.random(4)
     policy = UCB(kind())
-    together = policy.scores(estimates, _progress(7, log_det), RNG)
+    together = policy.scores(outlooks, _progress(7, log_det), RNG)
     for r in range(4):
-        alone = policy.scores(Estimate(estimates.mean[r], estimates.width[r]), _progress(7, float(log_det[r])), RNG)
+        alone = policy.scores(outlook(outlooks.mean[r], outlooks.width[r]), _progress(7, float(log_det[r])), RNG)
         np.testing.assert_allclose(together[r], alone, rtol=1e-13)
     for beta in (UCB(1.5), UCB(lambda t: 1.5)):
-        scores = beta.scores(estimates, _progress(7, log_det), RNG)
-        np.testing.assert_allclose(scores, estimates.mean + 1.5 * estimates.width, rtol=1e-14)
+        scores = beta.scores(outlooks, _progress(7, log_det), RNG)
+        np.testing.assert_allclose(scores, outlooks.mean + 1.5 * outlooks.width, rtol=1e-14)
 
 
 def test_scores_leave_the_estimate_and_the_generator_alone() -> None:
-    estimate = Estimate(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    given = outlook([1.0, 2.0], [3.0, 4.0])
     rng = np.random.default_rng(3)
     before = rng.bit_generator.state
-    scores = UCB(1.0).scores(estimate, _progress(), rng)
+    scores = UCB(1.0).scores(given, _progress(), rng)
     assert rng.bit_generator.state == before
     scores += 1.0
-    np.testing.assert_array_equal(estimate.mean, [1.0, 2.0])
+    np.testing.assert_array_equal(given.mean, [1.0, 2.0])
 
 
 @pytest.mark.parametrize(
@@ -108,5 +109,5 @@ def test_bad_beta(beta: Any, kind: type[Exception]) -> None:
 )
 def test_a_function_that_returns_a_bad_beta(value: Any, kind: type[Exception]) -> None:
     with pytest.raises(kind, match=r"^UCB: beta\(3\) must be ") as caught:
-        UCB(lambda t: value).scores(ESTIMATE, _progress(3), RNG)
+        UCB(lambda t: value).scores(OUTLOOK, _progress(3), RNG)
     assert "\n" not in str(caught.value)

@@ -25,7 +25,7 @@ from overcast.environments import (
     Trials,
     VectorEnvironment,
 )
-from overcast.models import Estimate, Progress
+from overcast.models import Outlook, Progress
 from overcast.policies import Policy
 from overcast.simulation.runner import Setting
 
@@ -54,24 +54,24 @@ class Constant(Policy):
 
     index: int
 
-    def scores(self, estimate: Estimate, progress: Progress, rng: object) -> Array:
-        return np.where(np.arange(estimate.mean.shape[-1]) == self.index, 1.0, np.zeros(estimate.mean.shape))
+    def scores(self, outlook: Outlook, progress: Progress, rng: object) -> Array:
+        return np.where(np.arange(outlook.mean.shape[-1]) == self.index, 1.0, np.zeros(outlook.mean.shape))
 
 
 @dataclass(frozen=True)
 class Indifferent(Policy):
     """All actions score the same."""
 
-    def scores(self, estimate: Estimate, progress: Progress, rng: object) -> Array:
-        return np.zeros(estimate.mean.shape)
+    def scores(self, outlook: Outlook, progress: Progress, rng: object) -> Array:
+        return np.zeros(outlook.mean.shape)
 
 
 @dataclass(frozen=True)
 class Dice(Policy):
     """Scores drawn from the learner's own generators."""
 
-    def scores(self, estimate: Estimate, progress: Progress, rng: Any) -> Array:
-        return np.stack([one.random(estimate.mean.shape[-1]) for one in rng])
+    def scores(self, outlook: Outlook, progress: Progress, rng: Any) -> Array:
+        return np.stack([one.random(outlook.mean.shape[-1]) for one in rng])
 
 
 class Tally:

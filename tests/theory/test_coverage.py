@@ -20,7 +20,7 @@ from overcast._check import Array
 from overcast.bandit import Samples
 from overcast.confidence import Confidence, Expected, Observed, Sampled
 from overcast.environments import Adversarial, CoinFlip, VectorEnvironment
-from overcast.models import Estimate, Progress
+from overcast.models import Outlook, Progress
 from overcast.policies import Policy
 from overcast.simulation.runner import Setting
 
@@ -151,8 +151,8 @@ def test_coverage_falls_as_the_width_shrinks() -> None:
 class First(Policy):
     """Always takes action 0."""
 
-    def scores(self, estimate: Estimate, progress: Progress, rng: object) -> Array:
-        return np.where(np.arange(estimate.mean.shape[-1]) == 0, 1.0, np.zeros(estimate.mean.shape))
+    def scores(self, outlook: Outlook, progress: Progress, rng: object) -> Array:
+        return np.where(np.arange(outlook.mean.shape[-1]) == 0, 1.0, np.zeros(outlook.mean.shape))
 
 
 @pytest.mark.parametrize(

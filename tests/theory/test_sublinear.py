@@ -14,7 +14,7 @@ import overcast as oc
 from overcast._check import Array
 from overcast.confidence import Expected, Observed
 from overcast.environments import Adversarial, CoinFlip, Synthetic, VectorEnvironment
-from overcast.models import Estimate, Progress
+from overcast.models import Outlook, Progress
 from overcast.policies import Policy
 from overcast.simulation.runner import Setting
 
@@ -51,8 +51,8 @@ def exponent(curve: Array) -> tuple[float, float]:
 class First(Policy):
     """Always takes action 0: it never learns."""
 
-    def scores(self, estimate: Estimate, progress: Progress, rng: object) -> Array:
-        return np.where(np.arange(estimate.mean.shape[-1]) == 0, 1.0, np.zeros(estimate.mean.shape))
+    def scores(self, outlook: Outlook, progress: Progress, rng: object) -> Array:
+        return np.where(np.arange(outlook.mean.shape[-1]) == 0, 1.0, np.zeros(outlook.mean.shape))
 
 
 COIN = CoinFlip(p=0.6)

@@ -1,6 +1,6 @@
 """Models: estimates with their uncertainty."""
 
-from overcast.models.base import Estimate, LastingLearner, Learner, Model, Progress
+from overcast.models.base import Estimate, LastingLearner, Learner, Model, Outlook, Progress
 from overcast.models.hyperparameters import Fit, fit_hyperparameters
 from overcast.models.kernel import KernelModel
 from overcast.models.linear import LinearModel
@@ -15,6 +15,7 @@ __all__ = [
     "LinearModel",
     "MeanContext",
     "Model",
+    "Outlook",
     "Progress",
     "fit_hyperparameters",
 ]

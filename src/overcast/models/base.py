@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,6 +63,22 @@ class Learner(ABC):
         """Return mean and width of all actions, shape (..., k)."""
 
     @abstractmethod
+    def prior(self, view: Any) -> Array:
+        """Return the width of all actions before anything was learnt, |psi| / sqrt(lambda), shape (..., k)."""
+
+    @abstractmethod
+    def noise(self, view: Any) -> Array:
+        """Return the standard deviation of a reward of each action around its expectation, shape (..., k)."""
+
+    @abstractmethod
+    def draw(self, view: Any, rng: Generators) -> Array:
+        """Return psi^T V^-1/2 z of all actions for one standard normal z, shape (..., k)."""
+
+    @abstractmethod
+    def perturb(self, view: Any, rng: Generators) -> Array:
+        """Return psi^T V^-1 sum_s psi_s z_s of all actions for standard normal z_s, or its like in law, (..., k)."""
+
+    @abstractmethod
     def evidence(self, view: Any, index: Index) -> Any:
         """Return what `learn` needs of the chosen action."""
 
@@ -78,6 +94,40 @@ class Learner(ABC):
     @abstractmethod
     def log_det(self) -> float | Array:
         """log(det V_t / det V_0), which is log det(I + K_t / lambda), shape (...)."""
+
+
+class Outlook:
+    """What a policy may ask about the coming round; all but mean and width is computed when it is asked for.
+
+    mean : (..., k) psi^T theta-hat
+    width : (..., k) the norm of psi under V^-1: one standard deviation of the mean where a reward has `noise`
+    """
+
+    __slots__ = ("_learner", "_view", "estimate", "mean", "width")
+
+    def __init__(self, learner: Learner, view: Any) -> None:
+        self._learner = learner
+        self._view = view
+        self.estimate = learner.estimate(view)
+        self.mean, self.width = self.estimate
+
+    @property
+    def prior(self) -> Array:
+        """The width before anything was learnt, (..., k)."""
+        return self._learner.prior(self._view)
+
+    @property
+    def noise(self) -> Array:
+        """The standard deviation of a reward around its expectation, in the unit of the widths, (..., k)."""
+        return self._learner.noise(self._view)
+
+    def draw(self, rng: Generators) -> Array:
+        """Return a joint deviation of all means: normal, with standard deviation `width`, correlated as they are."""
+        return self._learner.draw(self._view, rng)
+
+    def perturb(self, rng: Generators) -> Array:
+        """Return how far all means move when independent standard normal noise is added to every past reward."""
+        return self._learner.perturb(self._view, rng)
 
 
 class LastingLearner(Learner):
@@ -122,3 +172,13 @@ class Model(ABC):
 
         sets = [actions if actions.ndim == 2 else np.asarray(actions[i]) for i in range(trials)]
         return LearnerStack([self.start(own, context_dim) for own in sets])
+
+
+def of_each(rng: Generators, draw: Callable[[np.random.Generator], Array]) -> Array:
+    """Return what `draw` takes from the generator, or from each of a list, with a leading trial axis r."""
+    return np.stack([draw(own) for own in rng]) if isinstance(rng, Sequence) else draw(rng)
+
+
+def normals(rng: Generators, n: int) -> Array:
+    """Return n standard normal numbers, (n,), or (r, n) from the generators of r trials."""
+    return of_each(rng, lambda own: own.standard_normal(n))

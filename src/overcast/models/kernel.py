@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,13 +18,16 @@ from overcast.beliefs.base import Belief
 from overcast.beliefs.cloud import Cloud
 from overcast.beliefs.stacked import BeliefStack
 from overcast.kernels.base import JointKernel, Kernel, check_joint
-from overcast.models.base import Estimate, Generators, Index, LastingLearner, Model
+from overcast.models.base import Estimate, Generators, Index, LastingLearner, Model, normals
 from overcast.models.cholesky import Cholesky
 from overcast.models.memory import Memory, cut, room
 
 # What rounding may take from a pivot, or from a squared width, as a share of the trace of K: the products of t numbers
 # that make it up each round once.
 ROUNDING = 1e-14
+
+# Decimal powers of that which may be added to the diagonal of a covariance before it is not taken for one.
+MAX_JITTER = 6
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,7 @@ class KernelLearner(LastingLearner):
         self._whitened = np.empty(0)  # L^-1 y
         self._taken: dict[int, int] = {}  # the place of each action that was ever taken
         self._rows = [np.empty((0, len(actions))) for _ in self._terms]  # of the action kernels, an action taken each
+        self._grams: list[Array] | None = None  # of the action kernels, (k, k) each, once a draw needs them
         self._trace = 0.0
         self._latest: tuple[View, Array] | None = None  # the latest belief estimated, and L^-1 k_t(x) of all actions
         #: the largest number that had to be added to lambda, where it is lost in rounding
@@ -139,13 +144,51 @@ class KernelLearner(LastingLearner):
         own = self._squares(view)
         if not len(self):
             return Estimate(np.zeros(len(own)), np.sqrt(own / self._ridge))
-        half = self._solve(view)
-        self._latest = view, half
+        half = self._half(view)
         mean = self._whitened[: len(self)] @ half
         squares = own - np.einsum("tk,tk->k", half, half)
         if not squares.min() >= -ROUNDING * (self._trace + own.max() + self._ridge):
             raise self._not_positive(f"a squared width of {squares.min() / self._ridge:.3g}")
         return Estimate(mean, np.sqrt(np.maximum(squares, 0.0) / self._ridge))
+
+    def prior(self, view: View) -> Array:
+        return np.sqrt(self._squares(view) / self._ridge)
+
+    def noise(self, view: View) -> Array:
+        return np.ones(len(self._actions))
+
+    def draw(self, view: View, rng: Generators) -> Array:
+        """By a Cholesky factor of the posterior covariance of all actions, which takes k^3 / 3 operations."""
+        if self._grams is None:
+            self._grams = [np.asarray(kernel._evaluate(self._actions, self._actions)) for kernel, _ in self._terms]
+        covariance = np.asarray(sum(gram * square for gram, square in zip(self._grams, view.squares, strict=True)))
+        rounding = ROUNDING * (self._trace + float(np.diagonal(covariance).max()) + self._ridge)
+        if len(self):
+            half = self._half(view)
+            covariance = covariance - half.T @ half
+        return (self._root(covariance, rounding) @ normals(rng, len(covariance))) / math.sqrt(self._ridge)
+
+    def perturb(self, view: View, rng: Generators) -> Array:
+        if not len(self):
+            return np.zeros(len(self._actions))
+        z = normals(rng, len(self))
+        return np.asarray(self._factor.solve(z[:, None])[:, 0] @ self._half(view))
+
+    def _root(self, covariance: Array, rounding: float) -> Array:
+        """Return the Cholesky factor of a covariance (k, k), known up to `rounding`, that may be singular.
+
+        Actions that are much alike leave nothing but rounding on the diagonal; as little as will do is added to it.
+        """
+        for jitter in rounding * 10.0 ** np.arange(MAX_JITTER):
+            with suppress(np.linalg.LinAlgError):
+                return np.linalg.cholesky(covariance + jitter * np.eye(len(covariance)))
+        raise self._not_positive(f"an eigenvalue of {np.linalg.eigvalsh(covariance)[0]:.3g} between the actions")
+
+    def _half(self, view: View) -> Array:
+        """Return L^-1 k_t(x) for all actions, (t, k), and remember it until the next round is learnt."""
+        if self._latest is None or self._latest[0] is not view:
+            self._latest = view, self._solve(view)
+        return self._latest[1]
 
     def _squares(self, view: View) -> Array:
         """Return s_t(x), the squared norms of the embeddings of all actions, (k,)."""

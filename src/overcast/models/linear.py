@@ -14,7 +14,7 @@ from overcast.beliefs.base import Belief
 from overcast.beliefs.stacked import BeliefStack
 from overcast.features import Disjoint, FeatureMap, Separable
 from overcast.features.base import FeaturesAt, no_closed_form
-from overcast.models.base import Estimate, Generators, Index, LastingLearner, Model
+from overcast.models.base import Estimate, Generators, Index, LastingLearner, Model, normals
 from overcast.models.ridge import Ridge
 
 # Up to this many action terms the quadratic forms z^T G z of all actions are one product with the p (p + 1) / 2
@@ -78,6 +78,26 @@ class LinearLearner(LastingLearner):
 
     @abstractmethod
     def __init__(self, model: LinearModel, actions: Array, context_dim: int, leading: tuple[int, ...]) -> None: ...
+
+    @abstractmethod
+    def along(self, view: Array, theta: Array) -> Array:
+        """Return psi^T theta of all actions for theta in the shape of the fit's, shape (..., k)."""
+
+    def noise(self, view: Array) -> Array:
+        # Least squares take the noise of all rewards for alike, and the widths are in its unit.
+        return np.ones(self.along(view, self.fit.theta).shape)
+
+    def draw(self, view: Array, rng: Generators) -> Array:
+        return self.along(view, self.fit.draw(self._normals(rng)))
+
+    def perturb(self, view: Array, rng: Generators) -> Array:
+        return self.along(view, self.fit.perturb(self._normals(rng)))
+
+    def _normals(self, rng: Generators) -> Array:
+        """Return standard normal numbers in the shape of the fit's theta."""
+        shape = self.fit.theta.shape
+        trials = len(rng) if isinstance(rng, Sequence) else 1
+        return normals(rng, self.fit.theta.size // trials).reshape(shape)
 
     def learn(self, evidence: Array, reward: float | Array) -> None:
         self.fit.add(evidence, reward)
@@ -148,6 +168,12 @@ class _SeparableLearner(LinearLearner):
         half = (G.reshape(-1, d) @ self._spread).reshape(*G.shape[:-1], p)  # one product for all trials
         return Estimate(_times(h @ self._spread, self._z), _root(self._forms(self._spread.T @ half)))
 
+    def along(self, view: Array, theta: Array) -> Array:
+        return _times((theta * view) @ self._spread, self._z)
+
+    def prior(self, view: Array) -> Array:
+        return np.sqrt(_times((view * view) @ self._spread, self._z**2) / self.fit.ridge)
+
     def evidence(self, view: Array, index: Index) -> Array:
         z = self._z_of_feature
         return np.asarray((z[index] if z.ndim == 2 else z[self._rows, index]) * view)
@@ -179,8 +205,13 @@ class _DenseLearner(LinearLearner):
         return self._features[i if len(self._features) > 1 else 0]
 
     def estimate(self, view: Array) -> Estimate:
-        mean = (view @ self.fit.theta[..., None])[..., 0]
-        return Estimate(mean, _root(np.vecdot(view @ self.fit.inverse, view)))
+        return Estimate(self.along(view, self.fit.theta), _root(np.vecdot(view @ self.fit.inverse, view)))
+
+    def along(self, view: Array, theta: Array) -> Array:
+        return np.asarray((view @ theta[..., None])[..., 0])
+
+    def prior(self, view: Array) -> Array:
+        return np.asarray(np.sqrt(np.vecdot(view, view) / self.fit.ridge))
 
     def evidence(self, view: Array, index: Index) -> Array:
         # A copy: decisions wait long for their rewards, and a row would keep the features of all actions alive.
@@ -211,9 +242,15 @@ class _DisjointLearner(LinearLearner):
 
     def estimate(self, view: Array) -> Estimate:
         m = view[..., None, :, None]  # against (..., blocks, c, c)
-        mean = (self.fit.theta[..., None, :] @ m)[..., 0, 0]
         variance = (m.swapaxes(-1, -2) @ self.fit.inverse @ m)[..., 0, 0]
-        return Estimate(mean[..., self._blocks], _root(variance)[..., self._blocks])
+        return Estimate(self.along(view, self.fit.theta), _root(variance)[..., self._blocks])
+
+    def along(self, view: Array, theta: Array) -> Array:
+        return np.asarray(np.vecdot(theta, view[..., None, :])[..., self._blocks])
+
+    def prior(self, view: Array) -> Array:
+        width = np.sqrt(np.vecdot(view, view) / self.fit.ridge)
+        return np.repeat(width[..., None], len(self._blocks), axis=-1)
 
     def evidence(self, view: Array, index: Index) -> Array:
         """Return the block's number followed by E[c]: the other blocks' features are zero."""

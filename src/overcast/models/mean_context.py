@@ -64,6 +64,18 @@ class _Mean(Learner):
     def estimate(self, view: Any) -> Estimate:
         return self._learner.estimate(view)
 
+    def prior(self, view: Any) -> Array:
+        return self._learner.prior(view)
+
+    def noise(self, view: Any) -> Array:
+        return self._learner.noise(view)
+
+    def draw(self, view: Any, rng: Generators) -> Array:
+        return self._learner.draw(view, rng)
+
+    def perturb(self, view: Any, rng: Generators) -> Array:
+        return self._learner.perturb(view, rng)
+
     def evidence(self, view: Any, index: Index) -> Any:
         return self._learner.evidence(view, index)
 

@@ -18,6 +18,9 @@ MAX_GROWTH = math.log(1e6)
 # psi^T V^-1 psi is off by up to |psi|^2 / lambda rounding errors; features larger than this are factorised at once.
 MAX_SIZE = 1e6
 
+# What the past says of a direction, as a share of what past and ridge say of it; less is lost in rounding.
+MIN_SHARE = 1e-12
+
 
 class Ridge:
     """theta-hat = V^-1 sum_s psi_s y_s with V = lambda I + sum_s psi_s psi_s^T, for any leading axes.
@@ -99,6 +102,38 @@ class Ridge:
         error = theta - self.theta
         seen = np.concatenate([_apply(self.root, error), _apply(self.rows, error)], axis=-1)
         return np.asarray(np.sqrt(self.ridge * np.vecdot(error, error) + np.vecdot(seen, seen)))
+
+    def half(self) -> Array:
+        """Return the lower triangular A with A A^T = V^-1 and a positive diagonal, shape (..., d, d).
+
+        There is only one, so that it does not matter when the observations were last factorised.
+        """
+        try:
+            return np.asarray(np.linalg.cholesky(self.inverse), dtype=np.float64)
+        except np.linalg.LinAlgError:  # V^-1 has half the digits of what it was made from
+            d = self.target.shape[-1]
+            eye = np.broadcast_to(math.sqrt(self.ridge) * np.eye(d), self.root.shape)
+            rows = np.concatenate([self.root, self.rows, eye], axis=-2)[..., ::-1]
+            size = np.linalg.norm(rows, axis=-2)
+            factor = _triangle(rows / size[..., None, :])
+            sign = np.sign(np.diagonal(factor, axis1=-2, axis2=-1))
+            upper = np.linalg.inv(factor) * sign[..., None, :] / size[..., :, None]
+            return np.asarray(upper[..., ::-1, ::-1])
+
+    def draw(self, z: Array) -> Array:
+        """Return A z for z (..., d): with standard normal z, theta-hat plus it is normal with covariance V^-1."""
+        return _apply(self.half(), z)
+
+    def perturb(self, z: Array) -> Array:
+        """Return A (I - lambda A^T A)^1/2 z for z (..., d): in law V^-1 sum_s psi_s z_s with standard normal z and z_s.
+
+        Both have the covariance V^-1 (V - lambda I) V^-1. The symmetric root is the only one, and its eigenvalues lie
+        between zero, where nothing was seen, and one, where the ridge has no say.
+        """
+        A = self.half()
+        share, Q = np.linalg.eigh(np.eye(z.shape[-1]) - self.ridge * (A.swapaxes(-1, -2) @ A))
+        root = np.sqrt(np.where(share > MIN_SHARE, share, 0.0))
+        return _apply(A, _apply(Q, root * _apply(Q.swapaxes(-1, -2), z)))
 
     def merge(self, other: Ridge) -> None:
         """Add the observations of another fit with the same ridge."""

@@ -32,6 +32,22 @@ class LearnerStack(Learner):
         estimates = [learner.estimate(own) for learner, own in zip(self._learners, view, strict=True)]
         return Estimate(np.stack([e.mean for e in estimates]), np.stack([e.width for e in estimates]))
 
+    def prior(self, view: list[Any]) -> Array:
+        return np.stack([learner.prior(own) for learner, own in zip(self._learners, view, strict=True)])
+
+    def noise(self, view: list[Any]) -> Array:
+        return np.stack([learner.noise(own) for learner, own in zip(self._learners, view, strict=True)])
+
+    def draw(self, view: list[Any], rng: Generators) -> Array:
+        assert isinstance(rng, Sequence)
+        each = zip(self._learners, view, rng, strict=True)
+        return np.stack([learner.draw(own, generator) for learner, own, generator in each])
+
+    def perturb(self, view: list[Any], rng: Generators) -> Array:
+        assert isinstance(rng, Sequence)
+        each = zip(self._learners, view, rng, strict=True)
+        return np.stack([learner.perturb(own, generator) for learner, own, generator in each])
+
     def evidence(self, view: list[Any], index: Index) -> list[Any]:
         each = zip(self._learners, view, np.asarray(index), strict=True)
         return [learner.evidence(own, int(i)) for learner, own, i in each]

@@ -1,4 +1,4 @@
-"""The contract of a policy: a rule that turns estimates into a choice."""
+"""The contract of a policy: a rule that turns what is known into a choice."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from overcast import _check
 from overcast._check import Array
-from overcast.models.base import Estimate, Generators, Progress
+from overcast.models.base import Generators, Outlook, Progress
 
 # Equal scores come out of BLAS a few rounding errors apart, in an order that depends on the machine.
 TIE = 1e-12
@@ -23,12 +23,13 @@ class Policy(ABC):
     random: bool = True
 
     @abstractmethod
-    def scores(self, estimate: Estimate, progress: Progress, rng: Generators) -> Array:
-        """Return the score of every action, in the shape of the estimate's mean; -inf for one never to be taken.
+    def scores(self, outlook: Outlook, progress: Progress, rng: Generators) -> Array:
+        """Return the score of every action, in the shape of the outlook's mean; -inf for one never to be taken.
 
         Parameters
         ----------
-        estimate : mean and width, (k,) in a bandit, (r, k) for the r trials of a simulation in lock-step
+        outlook : mean and width, (k,) in a bandit, (r, k) for the r trials of a simulation in lock-step; on demand
+            the noise of rewards, random deviations of the means, and the widths before anything was learnt
         progress : round, log-determinant, ridge and number of actions
         rng : a generator, or in a simulation a list of r generators, one a trial
         """

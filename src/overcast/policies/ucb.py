@@ -10,7 +10,7 @@ import numpy as np
 from overcast import _check
 from overcast._check import Array
 from overcast.confidence import Confidence
-from overcast.models.base import Estimate, Generators, Progress
+from overcast.models.base import Generators, Outlook, Progress
 from overcast.policies.base import Policy
 
 
@@ -47,8 +47,8 @@ class UCB(Policy):
         t = int(progress.round)
         return _check.number("UCB", f"beta({t})", self.beta(t), at_least=0.0)
 
-    def scores(self, estimate: Estimate, progress: Progress, rng: Generators) -> Array:
+    def scores(self, outlook: Outlook, progress: Progress, rng: Generators) -> Array:
         beta = self.beta_at(progress)
         if isinstance(beta, np.ndarray) and beta.ndim:
             beta = beta[..., None]
-        return estimate.mean + beta * estimate.width
+        return outlook.mean + beta * outlook.width

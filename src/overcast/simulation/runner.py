@@ -15,7 +15,7 @@ from overcast.bandit import Samples, check_samples
 from overcast.beliefs.stacked import PointStack
 from overcast.confidence import Confidence
 from overcast.environments.base import Environment, Rounds, Stepped, Trials, VectorEnvironment
-from overcast.models.base import Estimate, Learner, Model, Progress
+from overcast.models.base import Estimate, Learner, Model, Outlook, Progress
 from overcast.models.linear import LinearLearner
 from overcast.policies import UCB, Policy
 from overcast.policies.base import check_shape, highest
@@ -170,12 +170,12 @@ class _LockStep:
             view = learner.encode_sampled(now.belief, draws, self._rngs)
 
         progress = Progress(t + 1, learner.log_det, block.model.ridge, world.actions.shape[-2])
-        estimate = learner.estimate(view)
-        scores = block.policy.scores(estimate, progress, self._rngs)
-        check_shape(scores, estimate.mean.shape)
+        outlook = Outlook(learner, view)
+        scores = block.policy.scores(outlook, progress, self._rngs)
+        check_shape(scores, outlook.mean.shape)
         choice = highest(scores)
         if self._audit is not None:
-            self._audit.step(learner, progress, estimate, now, choice)
+            self._audit.step(learner, progress, outlook.estimate, now, choice)
 
         reward = now.rewards[rows, choice]
         learner.learn(learner.evidence(view if realised is None else realised, choice), now.reward(choice))
