@@ -44,7 +44,7 @@ def bandit_round(
 ) -> Callable[[], None]:
     """Return decisions and updates of a bandit."""
     actions = np.random.default_rng(0).standard_normal((k, a))
-    bandit = oc.Bandit(actions, oc.LinearModel(features), oc.UCB(2.0), samples=samples)
+    bandit = oc.Bandit(actions, oc.LinearModel(features, ridge=1.0), oc.UCB(2.0), samples=samples)
 
     def run() -> None:
         for t in range(steps):
@@ -67,7 +67,7 @@ def bare_lock_step(trials: int, k: int, d: int, steps: int) -> Callable[[], None
 
 def lock_step(trials: int, steps: int) -> Callable[[], None]:
     env = oc.environments.Synthetic()
-    model = oc.LinearModel(env.features)
+    model = oc.LinearModel(env.features, ridge=1.0)
 
     def run() -> None:
         oc.simulate(env, model, oc.UCB(10.0), steps=steps, trials=trials)

@@ -158,7 +158,7 @@ def test_with_points_it_is_textbook_linucb() -> None:
     """Disjoint LinUCB: A_a and b_a for each arm, theta_a = A_a^-1 b_a, p_a = theta_a c + alpha sqrt(c A_a^-1 c)."""
     rng = np.random.default_rng(3)
     names = ["north", "east", "south", "west"]
-    bandit = oc.Bandit(names, oc.LinearModel(Disjoint(4)), oc.UCB(0.8))
+    bandit = oc.Bandit(names, oc.LinearModel(Disjoint(4), ridge=1.0), oc.UCB(0.8))
     A = [np.eye(C) for _ in names]
     b = [np.zeros(C) for _ in names]
     truth = rng.normal(size=(4, C))
@@ -331,7 +331,7 @@ def test_bad_available(available: Any, kind: type[Exception], words: list[str]) 
 
 def test_ties_go_to_the_lowest_index() -> None:
     actions = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
-    bandit = oc.Bandit(actions, oc.LinearModel(Bilinear()), oc.UCB(1.0))
+    bandit = oc.Bandit(actions, oc.LinearModel(Bilinear(), ridge=1.0), oc.UCB(1.0))
     assert bandit.decide([1.0]).index == 0
     assert bandit.decide([1.0], available=[3, 2, 1]).index == 1
     assert [option.index for option in bandit.decide([1.0]).top(4)] == [0, 1, 2, 3]
@@ -455,7 +455,7 @@ def test_bad_contexts(context: Any, kind: type[Exception]) -> None:
 
 
 def test_a_context_of_one_dimension_may_be_a_number() -> None:
-    first, second = (oc.Bandit(["a", "b"], oc.LinearModel(Bilinear()), oc.UCB(1.0)) for _ in range(2))
+    first, second = (oc.Bandit(["a", "b"], oc.LinearModel(Bilinear(), ridge=1.0), oc.UCB(1.0)) for _ in range(2))
     first.learn(first.decide(0.5), 1.0, context=2.0)
     second.learn(second.decide([0.5]), 1.0, context=[2.0])
     _agree(first.estimate(1.0), second.estimate(1.0))
@@ -543,10 +543,10 @@ class _Restless(Policy):
 
 def test_policies_that_fail_leave_the_generator_where_it_was() -> None:
     for samples in (None, 5):
-        bandit = oc.Bandit(ACTIONS, oc.LinearModel(Quadratic()), _Restless(), samples=samples)
+        bandit = oc.Bandit(ACTIONS, oc.LinearModel(Quadratic(), ridge=1.0), _Restless(), samples=samples)
         with unchanged(bandit), pytest.raises(RuntimeError, match="policy failed"):
             bandit.decide(oc.Gaussian(np.zeros(C), 1.0))
-        bandit = oc.Bandit(ACTIONS, oc.LinearModel(Quadratic()), oc.UCB(lambda t: math.nan), samples=samples)
+        bandit = oc.Bandit(ACTIONS, oc.LinearModel(Quadratic(), ridge=1.0), oc.UCB(lambda t: math.nan), samples=samples)
         with unchanged(bandit), refused(ValueError, "UCB", "beta(1)", "nan"):
             bandit.decide(oc.Gaussian(np.zeros(C), 1.0))
 
@@ -695,7 +695,7 @@ def test_model_and_policy_must_be_what_they_are(odd: Any) -> None:
     with refused(TypeError, "Bandit", "model", "LinearModel"):
         oc.Bandit(ACTIONS, odd, oc.UCB(1.0))
     with refused(TypeError, "Bandit", "policy", "UCB"):
-        oc.Bandit(ACTIONS, oc.LinearModel(Quadratic()), odd)
+        oc.Bandit(ACTIONS, oc.LinearModel(Quadratic(), ridge=1.0), odd)
 
 
 def test_a_context_measured_in_part_is_a_belief() -> None:
@@ -735,14 +735,14 @@ class _Scores(Policy):
     "scores", [None, 1.0, [1.0] * len(ACTIONS), np.ones(len(ACTIONS) + 1), np.ones((1, len(ACTIONS)))]
 )
 def test_scores_of_another_shape_are_refused(scores: Any) -> None:
-    bandit = oc.Bandit(ACTIONS, oc.LinearModel(Quadratic()), _Scores(scores))
+    bandit = oc.Bandit(ACTIONS, oc.LinearModel(Quadratic(), ridge=1.0), _Scores(scores))
     with unchanged(bandit), refused(ValueError, "Policy", "scores must be an array of shape"):
         bandit.decide(np.ones(C))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_scores_that_are_not_finite_are_refused(value: float) -> None:
-    bandit = oc.Bandit(ACTIONS, oc.LinearModel(Quadratic()), _Scores(np.full(len(ACTIONS), value)))
+    bandit = oc.Bandit(ACTIONS, oc.LinearModel(Quadratic(), ridge=1.0), _Scores(np.full(len(ACTIONS), value)))
     with unchanged(bandit), refused(ValueError, "Policy", "highest score must be finite"):
         bandit.decide(np.ones(C))
 
@@ -779,7 +779,7 @@ def test_a_failed_merge_leaves_a_fresh_bandit_fresh(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_failed_outcome_of_one_block_touches_no_block() -> None:
-    bandit = oc.Bandit(["a", "b"], oc.LinearModel(Disjoint(2)), oc.UCB(1.0))
+    bandit = oc.Bandit(["a", "b"], oc.LinearModel(Disjoint(2), ridge=1.0), oc.UCB(1.0))
     decision = bandit.decide([1.0, 2.0])
     with unchanged(bandit), refused(ValueError, "LinearModel", "scale the contexts"):
         bandit.learn(decision, 1.0, context=[1e300, 1e300])

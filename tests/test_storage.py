@@ -117,7 +117,7 @@ def test_policies_come_back(policy: oc.UCB, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("samples", [None, 5])
 def test_before_the_first_decision(samples: Any, tmp_path: Path) -> None:
-    bandit = oc.Bandit(VECTORS, oc.LinearModel(Quadratic()), oc.UCB(1), samples=samples, seed=8)
+    bandit = oc.Bandit(VECTORS, oc.LinearModel(Quadratic(), ridge=1.0), oc.UCB(1), samples=samples, seed=8)
     bandit.save(tmp_path / "bandit")
     _same_from_here_on(bandit, oc.Bandit.load(tmp_path / "bandit"))
 
@@ -147,7 +147,7 @@ def test_a_loaded_bandit_can_be_merged(tmp_path: Path) -> None:
     ids=["strings", "integers", "numbers", "NumPy scalars", "odd strings"],
 )
 def test_names_come_back(names: list[Any], tmp_path: Path) -> None:
-    bandit = oc.Bandit(dict(zip(names, np.eye(2), strict=True)), oc.LinearModel(Bilinear()), oc.UCB(1.0))
+    bandit = oc.Bandit(dict(zip(names, np.eye(2), strict=True)), oc.LinearModel(Bilinear(), ridge=1.0), oc.UCB(1.0))
     bandit.decide([1.0])
     bandit.save(tmp_path / "bandit")
     loaded = oc.Bandit.load(tmp_path / "bandit")
@@ -324,11 +324,14 @@ class _Mine(Bilinear):
 @pytest.mark.parametrize(
     ("bandit", "word"),
     [
-        (oc.Bandit({("a", 1): [1.0]}, oc.LinearModel(Bilinear()), oc.UCB(1.0)), "('a', 1)"),
-        (oc.Bandit({None: [1.0]}, oc.LinearModel(Bilinear()), oc.UCB(1.0)), "None"),
-        (oc.Bandit({True: [1.0]}, oc.LinearModel(Bilinear()), oc.UCB(1.0)), "True"),
-        (oc.Bandit({datetime.date(2026, 1, 1): [1.0]}, oc.LinearModel(Bilinear()), oc.UCB(1.0)), "datetime.date"),
-        (oc.Bandit({"a": [1.0], None: [2.0], (): [3.0]}, oc.LinearModel(Bilinear()), oc.UCB(1.0)), "None"),
+        (oc.Bandit({("a", 1): [1.0]}, oc.LinearModel(Bilinear(), ridge=1.0), oc.UCB(1.0)), "('a', 1)"),
+        (oc.Bandit({None: [1.0]}, oc.LinearModel(Bilinear(), ridge=1.0), oc.UCB(1.0)), "None"),
+        (oc.Bandit({True: [1.0]}, oc.LinearModel(Bilinear(), ridge=1.0), oc.UCB(1.0)), "True"),
+        (
+            oc.Bandit({datetime.date(2026, 1, 1): [1.0]}, oc.LinearModel(Bilinear(), ridge=1.0), oc.UCB(1.0)),
+            "datetime.date",
+        ),
+        (oc.Bandit({"a": [1.0], None: [2.0], (): [3.0]}, oc.LinearModel(Bilinear(), ridge=1.0), oc.UCB(1.0)), "None"),
     ],
 )
 def test_what_cannot_be_stored_leaves_no_file(bandit: oc.Bandit, word: str, tmp_path: Path) -> None:
@@ -346,9 +349,9 @@ def test_what_cannot_be_stored_leaves_no_file(bandit: oc.Bandit, word: str, tmp_
 @pytest.mark.parametrize(
     ("model", "policy", "missing"),
     [
-        (oc.LinearModel(Function(_scalar, 1)), oc.UCB(1.0), "model"),
-        (oc.LinearModel(_Mine()), oc.UCB(1.0), "model"),
-        (oc.LinearModel(Bilinear()), oc.UCB(math.sqrt), "policy"),
+        (oc.LinearModel(Function(_scalar, 1), ridge=1.0), oc.UCB(1.0), "model"),
+        (oc.LinearModel(_Mine(), ridge=1.0), oc.UCB(1.0), "model"),
+        (oc.LinearModel(Bilinear(), ridge=1.0), oc.UCB(math.sqrt), "policy"),
     ],
 )
 def test_what_is_your_own_is_given_to_load_again(

@@ -99,7 +99,7 @@ class Bandit:
         try:
             learner, view = self._encode(belief, t)
             outlook = Outlook(learner, view)
-            progress = Progress(t, learner.log_det, self.model.ridge, len(self.actions))
+            progress = Progress(t, learner.log_det, self.model.theory_ridge, len(self.actions))
             scores = self.policy.scores(outlook, progress, self._rng)
             check_shape(scores, outlook.mean.shape)
             if mask is not None:

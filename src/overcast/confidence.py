@@ -105,7 +105,7 @@ class Expected(_Ranged):
     setting: ClassVar[str] = "hidden"
 
     def beta(self, progress: Progress) -> Array:
-        return _ellipsoid(self.proxy, self.delta / 2, progress) + math.sqrt(progress.ridge) * self.norm
+        return _ellipsoid(self.proxy, self.delta / 2, progress) + _root_ridge(progress) * self.norm
 
     def regret_bound(self, progress: Progress, beta: Array) -> Array:
         """beta_T sqrt(8 T log(det V_T / det V_0)) + 4 sqrt(2 T log(4 / delta))."""
@@ -128,7 +128,7 @@ class Sampled(_Ranged):
         t = progress.round
         tail = np.log(math.pi**2 * t**2 * progress.actions / (3 * self.delta))
         bias = np.sqrt(2 * self.span**2 * (1 + np.log(t)) * tail)
-        return _ellipsoid(self.proxy, self.delta / 2, progress) + bias + math.sqrt(progress.ridge) * self.norm
+        return _ellipsoid(self.proxy, self.delta / 2, progress) + bias + _root_ridge(progress) * self.norm
 
     def regret_bound(self, progress: Progress, beta: Array) -> Array:
         """beta~_T sqrt(8 T log(det V_T / det V_0)) + 4 sqrt(2 T log(2 |X| pi T / (3 delta)))."""
@@ -146,12 +146,12 @@ class Observed(_Ranged):
     setting: ClassVar[str] = "observed"
 
     def beta(self, progress: Progress) -> Array:
-        return _ellipsoid(self.noise, self.delta / 3, progress) + math.sqrt(progress.ridge) * self.norm
+        return _ellipsoid(self.noise, self.delta / 3, progress) + _root_ridge(progress) * self.norm
 
     def regret_bound(self, progress: Progress, beta: Array) -> Array:
         """beta_T sqrt(8 T log(det V_T / det V_0)) + 4 (1 + lambda^{-1/2} beta_T) sqrt(2 T log(3 / delta))."""
         luck = np.sqrt(2 * progress.round * math.log(3 / self.delta))
-        return _ucb_regret(progress, beta) + (2.0 * self.span + 4.0 * beta / math.sqrt(progress.ridge)) * luck
+        return _ucb_regret(progress, beta) + (2.0 * self.span + 4.0 * beta / _root_ridge(progress)) * luck
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ class Kernel(_Ranged):
     setting: ClassVar[str] = "hidden"
 
     def beta(self, progress: Progress) -> Array:
-        return _ellipsoid(self.proxy, self.delta, progress) + math.sqrt(progress.ridge) * self.norm
+        return _ellipsoid(self.proxy, self.delta, progress) + _root_ridge(progress) * self.norm
 
     def regret_bound(self, progress: Progress, beta: Array) -> Array:
         """beta_T sqrt(8 T log det(I + K_T / lambda)) + 4 sqrt(2 T log(2 / delta))."""
@@ -202,6 +202,16 @@ def information_gain(gram: ArrayLike, ridge: float) -> float:
     if sign <= 0.0:
         raise ValueError("information_gain: gram must be positive semi-definite, got a negative determinant")
     return float(log_det) / 2.0
+
+
+def _root_ridge(progress: Progress) -> float:
+    """Return lambda^{1/2}."""
+    if progress.ridge is None:
+        raise ValueError(
+            "confidence: the paper's beta_t is for least squares with a given ridge, got a model that learns more than "
+            "theta; take LinearModel(features, ridge=1.0), or UCB() for the model as it is"
+        )
+    return math.sqrt(progress.ridge)
 
 
 def _ellipsoid(proxy: float, delta: float, progress: Progress) -> Array:

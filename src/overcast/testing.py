@@ -236,7 +236,7 @@ def check_policy(policy: Policy) -> None:
     """
     name, (r, k, c) = type(policy).__name__, (3, 4, 2)
     rng = np.random.default_rng(0)
-    model, actions = LinearModel(Bilinear()), rng.normal(size=(k, 2))
+    model, actions = LinearModel(Bilinear(), ridge=1.0), rng.normal(size=(k, 2))
     all_trials, trials = model.start_all(actions, c, r), [model.start(actions, c) for _ in range(r)]
     for t in range(1, 31):
         means = rng.normal(size=(r, c))
@@ -256,7 +256,7 @@ def check_policy(policy: Policy) -> None:
         all_trials.learn(all_trials.evidence(view, index), rewards)
         for learner, own, i, y in zip(trials, views, index, rewards, strict=True):
             learner.learn(learner.evidence(own, int(i)), float(y))
-    bandits = [Bandit(np.eye(3), LinearModel(Bilinear()), policy, seed=1) for _ in range(2)]
+    bandits = [Bandit(np.eye(3), LinearModel(Bilinear(), ridge=1.0), policy, seed=1) for _ in range(2)]
     for t in range(20):
         one, two = (bandit.decide(Gaussian([1.0, -0.5], 0.1)) for bandit in bandits)
         _require(one.index == two.index, name, f"bandits with the same seed must decide alike, not at round {t + 1}")

@@ -348,7 +348,7 @@ def test_the_stated_noise_is_a_sub_gaussian_scale(values: list[float]) -> None:
 def test_simulations_know_the_noise_and_the_parameter(kind: BeliefKind) -> None:
     env = FIELDS.env(kind)
     policy = oc.UCB(oc.confidence.Expected(noise=env.noise, norm=1.5))
-    runs = oc.simulate(env, oc.LinearModel(env.features), policy, steps=20, trials=3)
+    runs = oc.simulate(env, oc.LinearModel(env.features, ridge=1.0), policy, steps=20, trials=3)
     assert runs.noise == 0.25
     assert runs.theta_norm is not None
     assert runs.theta_norm.tolist() == pytest.approx([math.sqrt(2.0)] * 3)

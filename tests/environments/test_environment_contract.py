@@ -257,7 +257,7 @@ class OneAdversaryTrial:
 def test_a_users_environment_equals_ours(
     mine: Environment, theirs: VectorEnvironment, samples: Samples, setting: Setting
 ) -> None:
-    model, policy = oc.LinearModel(theirs.features), oc.UCB(1.0)
+    model, policy = oc.LinearModel(theirs.features, ridge=1.0), oc.UCB(1.0)
     a, b = (
         oc.simulate(env, model, policy, samples=samples, steps=BUFFER + 20, trials=3, setting=setting)
         for env in (mine, theirs)
@@ -277,7 +277,7 @@ def test_a_users_adversary_sees_the_choices_of_its_own_trial() -> None:
             started.append(super().start(rng))
             return started[-1]
 
-    runs = oc.simulate(Watched(), oc.LinearModel(oc.features.Bilinear()), oc.UCB(0.5), steps=15, trials=4)
+    runs = oc.simulate(Watched(), oc.LinearModel(oc.features.Bilinear(), ridge=1.0), oc.UCB(0.5), steps=15, trials=4)
     assert len(started) == 4
     for trial, row in zip(started, runs.choices.tolist(), strict=True):
         assert trial.pasts == [row[:t] for t in range(15)]
@@ -325,7 +325,7 @@ class OneFaultyTrial:
 def test_faulty_rounds_are_refused(parts: dict[str, Any], error: type[Exception], message: str) -> None:
     env = OneFaulty(**parts)
     with pytest.raises(error) as caught:
-        oc.simulate(env, oc.LinearModel(env.features), oc.UCB(1.0), steps=2, trials=2)
+        oc.simulate(env, oc.LinearModel(env.features, ridge=1.0), oc.UCB(1.0), steps=2, trials=2)
     assert str(caught.value).startswith(message)
     assert "\n" not in str(caught.value)
 
@@ -333,7 +333,7 @@ def test_faulty_rounds_are_refused(parts: dict[str, Any], error: type[Exception]
 def test_a_users_environment_may_know_its_parameter() -> None:
     env = OneFaulty()
     policy = oc.UCB(oc.confidence.Expected(norm=1.5))
-    runs = oc.simulate(env, oc.LinearModel(env.features), policy, steps=3, trials=2)
+    runs = oc.simulate(env, oc.LinearModel(env.features, ridge=1.0), policy, steps=3, trials=2)
     assert runs.covered is not None
     assert runs.covered.all()
     assert runs.theta_norm is not None
@@ -343,6 +343,6 @@ def test_a_users_environment_may_know_its_parameter() -> None:
 
 def test_a_users_environment_may_be_disjoint() -> None:
     env = OneFaulty(rewards=np.array([0.0, 1.0]), expected=np.array([0.0, 1.0]))
-    runs = oc.simulate(env, oc.LinearModel(oc.features.Disjoint(2)), oc.UCB(1.0), steps=20, trials=3)
+    runs = oc.simulate(env, oc.LinearModel(oc.features.Disjoint(2), ridge=1.0), oc.UCB(1.0), steps=20, trials=3)
     assert (runs.regret[:, -1] <= 2.0).all()
     assert (runs.choices[:, -1] == 1).all()

@@ -280,7 +280,7 @@ def test_a_linear_model_learns_to_recommend_where_ratings_stay_on_the_scale() ->
     averages = np.array([ratings[groups == group].mean(axis=0) for group in groups])
     at_random = float((averages.max(axis=1) - averages.mean(axis=1)).mean())
     env = MovieLens(users, movies, groups)
-    runs = oc.simulate(env, oc.LinearModel(env.features), oc.UCB(1.0), steps=300, trials=10)
+    runs = oc.simulate(env, oc.LinearModel(env.features, ridge=1.0), oc.UCB(1.0), steps=300, trials=10)
     assert runs.expected_regret[:, -1].mean() < 0.25 * 300 * at_random
     assert runs.covered is None
 

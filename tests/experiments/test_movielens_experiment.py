@@ -184,7 +184,9 @@ def test_noise_can_be_left_out(
     assert command("reproduce", "movielens", *SMALL, "--noise", "0", "--out", tmp_path)[0] == 0
     assert "noise from [0.0]" in (tmp_path / "movielens" / "report.html").read_text()
     env = oc.environments.MovieLens(embedding.users, embedding.movies, few_ratings.groups, noise_values=[0.0])
-    runs = oc.simulate(env, oc.LinearModel(oc.features.Bilinear()), oc.UCB(1.0), None, STEPS, TRIALS, "hidden")
+    runs = oc.simulate(
+        env, oc.LinearModel(oc.features.Bilinear(), ridge=1.0), oc.UCB(1.0), None, STEPS, TRIALS, "hidden"
+    )
     found = final_regrets(tmp_path / "movielens")
     np.testing.assert_array_equal(found["hidden", None], runs.regret[:, -1])
     assert found != final_regrets(out / "movielens")

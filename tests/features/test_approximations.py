@@ -34,7 +34,7 @@ each_map = pytest.mark.parametrize("features", MAPS, ids=lambda features: type(f
 @each_map
 def test_a_saved_bandit_decides_the_same(features: FeatureMap, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    bandit = oc.Bandit(rng.random((5, 2)), oc.LinearModel(features), oc.UCB(1.0))
+    bandit = oc.Bandit(rng.random((5, 2)), oc.LinearModel(features, ridge=1.0), oc.UCB(1.0))
     for _ in range(10):
         bandit.learn(bandit.decide(oc.Gaussian(rng.random(2), COV)), float(rng.normal()))
     bandit.save(tmp_path / "bandit")
@@ -48,7 +48,7 @@ def test_a_saved_bandit_decides_the_same(features: FeatureMap, tmp_path: Path) -
 @pytest.mark.parametrize("samples", [None, 4])
 def test_trials_in_lock_step_are_bandits_on_their_own(features: FeatureMap, samples: int | None) -> None:
     """Every trial has its own actions."""
-    model, env, steps, trials = oc.LinearModel(features), Synthetic(k=6, dim=2), 12, 3
+    model, env, steps, trials = oc.LinearModel(features, ridge=1.0), Synthetic(k=6, dim=2), 12, 3
     runs = oc.simulate(env, model, oc.UCB(1.0), samples=samples, steps=steps, trials=trials, seed=4)
     for i in range(trials):
         world, own = (np.random.default_rng(np.random.SeedSequence(4, spawn_key=(i, stream))) for stream in (0, 1))

@@ -309,7 +309,7 @@ def test_a_kernel_of_ones_own() -> None:
 
 
 def test_what_cannot_be_fitted() -> None:
-    linear, model = oc.LinearModel(oc.features.Bilinear()), oc.KernelModel(SMOOTH)
+    linear, model = oc.LinearModel(oc.features.Bilinear(), ridge=1.0), oc.KernelModel(SMOOTH)
     learner = linear.start(ACTIONS, C)
     with refused(TypeError, "fit_hyperparameters", "model must be a KernelModel", "got LinearModel"):
         fit_hyperparameters(linear, learner)
@@ -394,7 +394,7 @@ def test_a_bandit_that_cannot_be_fitted_stays_as_it_is() -> None:
     assert bandit.model is model
     assert bandit._learner is learner
     bandit.learn(decision, 1.0)
-    linear = oc.Bandit(ACTIONS, oc.LinearModel(oc.features.Bilinear()), oc.UCB(1.0))
+    linear = oc.Bandit(ACTIONS, oc.LinearModel(oc.features.Bilinear(), ridge=1.0), oc.UCB(1.0))
     with refused(TypeError, "fit_hyperparameters", "got LinearModel"):
         linear.fit_hyperparameters()
 

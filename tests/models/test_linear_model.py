@@ -13,7 +13,7 @@ from overcast.beliefs import Belief, Ensemble, Gaussian, NoClosedForm, PointMass
 from overcast.beliefs.stacked import Catalogue, GaussianStack, PointStack
 from overcast.features import Bilinear, Disjoint, FeatureMap, Function, Linear, Polynomial, Quadratic
 from overcast.models import Estimate, LinearModel
-from overcast.models.linear import MAX_TABULATED_TERMS
+from overcast.models.learners import MAX_TABULATED_TERMS, LinearLearner
 
 RIDGE = 0.4
 C = 3
@@ -182,6 +182,7 @@ def test_lock_step_is_every_trial_on_its_own(features: FeatureMap, actions: Arra
         for learner, e, y in zip(alone, separate, rewards[t], strict=True):
             learner.learn(e, float(y))
     theta = rng.normal(size=features.size(actions.shape[1], C))
+    assert isinstance(together, LinearLearner)
     assert np.shape(together.theta) == (trials, len(theta))
     np.testing.assert_allclose(together.theta, [learner.theta for learner in alone], rtol=0, atol=1e-10)
     log_dets = [float(np.asarray(learner.log_det)) for learner in alone]
@@ -198,7 +199,10 @@ def test_a_gaussian_stack_encodes_like_its_beliefs() -> None:
     for name, (features, actions) in CASES.items():
         if name == "function":
             continue
-        learner, alone = LinearModel(features).start_all(actions, C, 3), LinearModel(features).start(actions, C)
+        learner, alone = (
+            LinearModel(features, ridge=1.0).start_all(actions, C, 3),
+            LinearModel(features, ridge=1.0).start(actions, C),
+        )
         beliefs = [Gaussian(m, v) for m, v in zip(mean, variance, strict=True)]
         expected = [alone.encode(belief) for belief in beliefs]
         np.testing.assert_allclose(learner.encode(GaussianStack(mean, variance)), expected, rtol=1e-12, atol=1e-14)
@@ -227,7 +231,7 @@ def test_state_and_merge(features: FeatureMap, actions: Array) -> None:
 @each
 def test_evidence_of_a_round_is_its_own_array(features: FeatureMap, actions: Array) -> None:
     """A decision may wait for its reward while the view it came from is gone or changed."""
-    learner = LinearModel(features).start(actions, C)
+    learner = LinearModel(features, ridge=1.0).start(actions, C)
     view = learner.encode(_belief(features, np.random.default_rng(12)))
     evidence = learner.evidence(view, 1)
     assert evidence.base is None or evidence.base.size <= evidence.size
@@ -239,7 +243,7 @@ def test_no_closed_form_without_exact_moments(name: str) -> None:
     features, actions = CASES[name]
     sampler = Sampler(lambda n, rng: rng.normal(size=(n, C)), dim=C)
     with pytest.raises(NoClosedForm, match=rf"^{type(features).__name__}: .*Sampler.*samples=") as caught:
-        LinearModel(features).start(actions, C).encode(sampler)
+        LinearModel(features, ridge=1.0).start(actions, C).encode(sampler)
     assert "\n" not in str(caught.value)
 
 
@@ -256,12 +260,12 @@ def test_bad_ridge(ridge: Any, kind: type[Exception]) -> None:
 @pytest.mark.parametrize("features", [None, "bilinear", Bilinear, np.eye(3)])
 def test_bad_features(features: Any) -> None:
     with pytest.raises(TypeError, match=r"^LinearModel: features must be a feature map") as caught:
-        LinearModel(features)
+        LinearModel(features, ridge=1.0)
     assert "\n" not in str(caught.value)
 
 
 def test_actions_that_do_not_fit_the_features() -> None:
     with pytest.raises(ValueError, match=r"^Quadratic: .* 2 and 3$"):
-        LinearModel(Quadratic()).start(np.eye(2), 3)
+        LinearModel(Quadratic(), ridge=1.0).start(np.eye(2), 3)
     with pytest.raises(ValueError, match=r"^Disjoint: "):
-        LinearModel(Disjoint(2)).start(2 * np.eye(2), 3)
+        LinearModel(Disjoint(2), ridge=1.0).start(2 * np.eye(2), 3)

@@ -15,7 +15,7 @@ from overcast.models import MeanContext, Model
 from support import refused
 
 ACTIONS = np.random.default_rng(0).normal(size=(5, 2))
-MODELS: list[Model] = [oc.LinearModel(Quadratic()), oc.KernelModel(Product(RBF(0.5), RBF(0.5)), 0.3)]
+MODELS: list[Model] = [oc.LinearModel(Quadratic(), ridge=1.0), oc.KernelModel(Product(RBF(0.5), RBF(0.5)), 0.3)]
 
 
 def belief(rng: np.random.Generator) -> oc.Gaussian:
@@ -38,7 +38,7 @@ def test_it_is_the_model_on_points_at_the_mean(model: Model) -> None:
 def test_it_agrees_with_the_expectation_where_rewards_are_linear_in_the_context() -> None:
     exact, plugged = (
         oc.Bandit(ACTIONS, m, oc.UCB(1.0))
-        for m in (oc.LinearModel(Bilinear()), MeanContext(oc.LinearModel(Bilinear())))
+        for m in (oc.LinearModel(Bilinear(), ridge=1.0), MeanContext(oc.LinearModel(Bilinear(), ridge=1.0)))
     )
     rng = np.random.default_rng(1)
     for _ in range(10):

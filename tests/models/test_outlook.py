@@ -16,7 +16,7 @@ from overcast.beliefs.stacked import GaussianStack, PointStack
 from overcast.features import Bilinear, Disjoint, FeatureMap, Function, Polynomial, Quadratic
 from overcast.kernels import RBF, Constant, Linear, Product
 from overcast.models import KernelModel, LinearModel, Model, Outlook
-from overcast.models.linear import MAX_DENSE_WORK
+from overcast.models.learners import MAX_DENSE_WORK
 from overcast.models.mean_context import MeanContext
 from overcast.models.ridge import MAX_GROWTH, Ridge
 from support import Given, linear_map
@@ -225,7 +225,7 @@ def test_actions_that_are_alike_move_alike() -> None:
     [
         KernelModel(Product(RBF(0.8), RBF(1.1)), 0.3),
         MeanContext(KernelModel(Product(RBF(0.8), RBF(1.1)), 0.3)),
-        MeanContext(LinearModel(Bilinear())),
+        MeanContext(LinearModel(Bilinear(), ridge=1.0)),
     ],
     ids=repr,
 )
@@ -264,7 +264,7 @@ def test_what_is_not_asked_for_is_not_computed() -> None:
 def test_draws_for_very_many_actions() -> None:
     """A draw is the product of all features with one vector, of which the action terms are enough."""
     actions = np.random.default_rng(11).normal(size=(3706, 6))
-    learner = LinearModel(Bilinear()).start(actions, 6)
+    learner = LinearModel(Bilinear(), ridge=1.0).start(actions, 6)
     view = learner.encode(oc.PointMass(np.ones(6)))
     learner.learn(learner.evidence(view, 5), 1.0)
     z: Any = Given(np.arange(36.0))

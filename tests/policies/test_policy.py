@@ -36,7 +36,7 @@ def test_equal_actions_tie_under_any_context() -> None:
     """BLAS rounds equal rows differently by their place, so a plain argmax would take the others now and then."""
     rng = np.random.default_rng(0)
     actions = np.tile(rng.normal(size=(1, 5)), (7, 1))
-    bandit = oc.Bandit(actions, oc.LinearModel(oc.features.Quadratic()), oc.UCB(1.0))
+    bandit = oc.Bandit(actions, oc.LinearModel(oc.features.Quadratic(), ridge=1.0), oc.UCB(1.0))
     for _ in range(300):
         decision = bandit.decide(oc.Gaussian(rng.normal(size=5), 1.0))
         assert decision.index == 0

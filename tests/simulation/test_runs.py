@@ -19,7 +19,7 @@ from overcast.simulation.runs import join, mean_and_error, two_standard_errors
 @pytest.fixture(scope="module")
 def runs() -> oc.Runs:
     env = Adversarial(k=4, dim=2)
-    return oc.simulate(env, oc.LinearModel(env.features), oc.UCB(Expected(0.1, 0.1)), steps=12, trials=9)
+    return oc.simulate(env, oc.LinearModel(env.features, ridge=1.0), oc.UCB(Expected(0.1, 0.1)), steps=12, trials=9)
 
 
 def test_summary_equals_numpy(runs: oc.Runs) -> None:
@@ -37,7 +37,9 @@ def test_summary_equals_numpy(runs: oc.Runs) -> None:
 
 def test_summary_of_a_number_and_of_one_trial() -> None:
     env = CoinFlip()
-    one = oc.simulate(env, oc.LinearModel(env.features), oc.UCB(2), samples="t", steps=5, trials=1, setting="observed")
+    one = oc.simulate(
+        env, oc.LinearModel(env.features, ridge=1.0), oc.UCB(2), samples="t", steps=5, trials=1, setting="observed"
+    )
     summary = one.summary()
     assert summary["beta"] == 2.0
     assert summary["samples"] == "t"
@@ -154,7 +156,7 @@ def test_bound_needs_the_papers_beta(policy: oc.UCB) -> None:
 def test_bound_needs_the_norm_of_theta() -> None:
     """CoinFlip's parameter is (0, 1, 1, 0)."""
     env = CoinFlip()
-    model = oc.LinearModel(env.features)
+    model = oc.LinearModel(env.features, ridge=1.0)
     runs = oc.simulate(env, model, oc.UCB(Expected()), steps=4, trials=2)
     with pytest.raises(ValueError, match=r"^Runs: bound needs norm >= 1\.41, theta's own, got 1\.0$"):
         _ = runs.bound
@@ -164,7 +166,7 @@ def test_bound_needs_the_norm_of_theta() -> None:
 
 def test_bound_needs_features_in_the_unit_ball() -> None:
     env = Synthetic(k=3, dim=2)
-    runs = oc.simulate(env, oc.LinearModel(env.features), oc.UCB(Expected()), steps=4, trials=2)
+    runs = oc.simulate(env, oc.LinearModel(env.features, ridge=1.0), oc.UCB(Expected()), steps=4, trials=2)
     assert runs.feature_norm is not None
     assert runs.feature_norm.max() > 1.0
     with pytest.raises(ValueError, match=r"^Runs: bound needs features of norm <= 1, got \d") as caught:
@@ -174,7 +176,7 @@ def test_bound_needs_features_in_the_unit_ball() -> None:
 
 def test_bound_needs_the_noise_and_the_range_that_are_there() -> None:
     env = Adversarial(noise=0.5)
-    model = oc.LinearModel(env.features)
+    model = oc.LinearModel(env.features, ridge=1.0)
     runs = oc.simulate(env, model, oc.UCB(Expected(noise=0.1)), steps=4, trials=2)
     with pytest.raises(ValueError, match=r"^Runs: bound needs noise >= 0\.5, the environment's own, got 0\.1$"):
         _ = runs.bound
@@ -184,14 +186,18 @@ def test_bound_needs_the_noise_and_the_range_that_are_there() -> None:
 
 
 def test_bound_needs_a_reward_that_is_linear_in_the_features() -> None:
-    runs = oc.simulate(Adversarial(), oc.LinearModel(oc.features.Linear()), oc.UCB(Expected()), steps=4, trials=2)
+    runs = oc.simulate(
+        Adversarial(), oc.LinearModel(oc.features.Linear(), ridge=1.0), oc.UCB(Expected()), steps=4, trials=2
+    )
     assert runs.covered is None
     with pytest.raises(ValueError, match=r"^Runs: bound needs rewards in the span of the model's features or kernel"):
         _ = runs.bound
 
 
 def test_runs_say_what_they_are() -> None:
-    runs = oc.simulate(CoinFlip(), oc.LinearModel(CoinFlip().features), oc.UCB(1.0), samples=2, steps=4, trials=3)
+    runs = oc.simulate(
+        CoinFlip(), oc.LinearModel(CoinFlip().features, ridge=1.0), oc.UCB(1.0), samples=2, steps=4, trials=3
+    )
     assert repr(runs) == "Runs(3 trials, 4 steps, hidden, samples=2, UCB(beta=1.0))"
 
 
@@ -201,7 +207,7 @@ def test_a_bound_needs_contexts_that_are_drawn_from_the_beliefs(belief: BeliefKi
     small = 0.1 * rng.standard_normal((6, 2)), 0.1 * rng.standard_normal((5, 2))
     env = CropTrials(small[0], small[1], np.eye(2), [0] * 5, [-0.1, 0.1], belief)
     policy = oc.UCB(Expected(noise=0.1, norm=2.0))
-    runs = oc.simulate(env, oc.LinearModel(env.features), policy, steps=5, trials=2)
+    runs = oc.simulate(env, oc.LinearModel(env.features, ridge=1.0), policy, steps=5, trials=2)
     assert runs.calibrated == holds
     if holds:
         assert runs.bound.shape == (2, 5)

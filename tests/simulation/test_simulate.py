@@ -194,7 +194,7 @@ def test_equals_the_algorithms_as_printed(env: VectorEnvironment, setting: Setti
 
 def test_samples_mean_nothing_where_the_context_is_known() -> None:
     env = Synthetic(k=6, dim=2)
-    model, policy = oc.LinearModel(env.features), oc.UCB(1.0)
+    model, policy = oc.LinearModel(env.features, ridge=1.0), oc.UCB(1.0)
     a, b = (oc.simulate(env, model, policy, samples=n, steps=30, trials=3, setting="exact") for n in (None, 5))
     np.testing.assert_array_equal(a.regret, b.regret)
 
@@ -202,7 +202,7 @@ def test_samples_mean_nothing_where_the_context_is_known() -> None:
 @every_setting
 def test_shapes_and_what_was_asked_for(setting: Setting) -> None:
     env = CoinFlip()
-    model, policy = oc.LinearModel(env.features), oc.UCB(1.0)
+    model, policy = oc.LinearModel(env.features, ridge=1.0), oc.UCB(1.0)
     runs = oc.simulate(env, model, policy, samples=2, steps=7, trials=3, setting=setting)
     curves = (runs.regret, runs.expected_regret, runs.clairvoyant_regret, runs.choices, runs.log_det)
     assert all(curve.shape == (3, 7) for curve in curves)
@@ -282,7 +282,7 @@ def test_the_learner_sees_the_noise_of_the_action_taken(
 def test_one_noise_for_all_actions_is_the_same_noise_for_each(plain: bool) -> None:
     same = ByAction((1.0,) * 5)
     env: Environment = Plain(same) if plain else same
-    model, policy = oc.LinearModel(same.features), oc.UCB(1.0)
+    model, policy = oc.LinearModel(same.features, ridge=1.0), oc.UCB(1.0)
     a, b = (oc.simulate(world, model, policy, steps=50, trials=4) for world in (env, Synthetic(k=5, dim=2, noise=0.5)))
     np.testing.assert_array_equal(a.choices, b.choices)
     np.testing.assert_allclose(a.regret, b.regret, rtol=0, atol=1e-9)
@@ -312,7 +312,7 @@ class RecordedTrial:
 
 def test_all_policies_settings_and_samples_meet_the_same_luck() -> None:
     inner = Synthetic(k=5, dim=2)
-    model = oc.LinearModel(inner.features)
+    model = oc.LinearModel(inner.features, ridge=1.0)
     variants: list[tuple[Policy, Setting, Samples]] = [
         (oc.UCB(0.5), "hidden", None),
         (oc.UCB(5.0), "hidden", None),
@@ -333,7 +333,7 @@ def test_all_policies_settings_and_samples_meet_the_same_luck() -> None:
 def test_constant_policies_on_the_coin_share_every_toss() -> None:
     """One of the two actions wins each toss, so that their regrets against the clairvoyant add up to t."""
     env = CoinFlip()
-    model = oc.LinearModel(env.features)
+    model = oc.LinearModel(env.features, ridge=1.0)
     zero, one = (oc.simulate(env, model, Constant(j), steps=200, trials=60) for j in (0, 1))
     np.testing.assert_array_equal(zero.clairvoyant_regret + one.clairvoyant_regret, np.tile(np.arange(1, 201), (60, 1)))
     np.testing.assert_array_equal(zero.regret, np.zeros((60, 200)))  # action 0 is x*_t
@@ -356,7 +356,7 @@ class TiesTrial:
 
 
 def test_ties_go_to_the_lowest_index() -> None:
-    model = oc.LinearModel(oc.features.Bilinear())
+    model = oc.LinearModel(oc.features.Bilinear(), ridge=1.0)
     runs = oc.simulate(Ties(), model, Indifferent(), steps=4, trials=2)
     assert not runs.choices.any()
     t = np.arange(1, 5)
@@ -388,7 +388,7 @@ def test_numbers_do_not_depend_on_the_workers(executor: Callable[[], Executor]) 
     env, trials = Adversarial(k=4, dim=2), 2 * oc.LinearModel.block + 7
 
     def run(workers: Executor | None) -> list[oc.Runs]:
-        model = oc.LinearModel(env.features)
+        model = oc.LinearModel(env.features, ridge=1.0)
         return [
             oc.simulate(env, model, oc.UCB(oc.confidence.Expected()), steps=15, trials=trials, executor=workers),
             oc.simulate(env, model, oc.UCB(1.0), samples=4, steps=15, trials=trials, executor=workers),
@@ -403,7 +403,7 @@ def test_numbers_do_not_depend_on_the_workers(executor: Callable[[], Executor]) 
 @every_world
 @pytest.mark.parametrize("samples", [None, 5, "t"])
 def test_same_seed_same_numbers_other_seed_others(env: VectorEnvironment, samples: Samples) -> None:
-    model, policy = oc.LinearModel(env.features), oc.UCB(1.0)
+    model, policy = oc.LinearModel(env.features, ridge=1.0), oc.UCB(1.0)
     a, b, c = (oc.simulate(env, model, policy, samples=samples, steps=40, trials=4, seed=seed) for seed in (3, 3, 4))
     assert bitwise(a) == bitwise(b)
     assert not np.array_equal(a.regret, c.regret)
@@ -412,7 +412,7 @@ def test_same_seed_same_numbers_other_seed_others(env: VectorEnvironment, sample
 
 @every_world
 def test_first_trials_and_steps_do_not_depend_on_how_many_follow(env: VectorEnvironment) -> None:
-    model, policy = oc.LinearModel(env.features), oc.UCB(1.0)
+    model, policy = oc.LinearModel(env.features, ridge=1.0), oc.UCB(1.0)
     few = oc.simulate(env, model, policy, samples=2, steps=20, trials=3)
     many = oc.simulate(env, model, policy, samples=2, steps=35, trials=oc.LinearModel.block + 2)
     np.testing.assert_array_equal(few.choices, many.choices[:3, :20])
@@ -422,7 +422,7 @@ def test_first_trials_and_steps_do_not_depend_on_how_many_follow(env: VectorEnvi
 def test_trials_of_later_blocks_have_seeds_of_their_own() -> None:
     """Synthetic rewards are continuous, so that no two trials agree by chance; the last is rebuilt by hand."""
     env, n, seed = Synthetic(k=6, dim=2), 2 * oc.LinearModel.block + 3, 5
-    runs = oc.simulate(env, oc.LinearModel(env.features), Dice(), steps=8, trials=n, seed=seed)
+    runs = oc.simulate(env, oc.LinearModel(env.features, ridge=1.0), Dice(), steps=8, trials=n, seed=seed)
     assert len({row.tobytes() for row in runs.regret}) == n
     trial, own, tally = env.start(generator(seed, n - 1, 0)), generator(seed, n - 1, 1), Tally()
     for _ in range(8):
@@ -434,7 +434,7 @@ def test_trials_of_later_blocks_have_seeds_of_their_own() -> None:
 def test_the_learner_draws_from_its_own_stream() -> None:
     """Scores that are dice of the learner's generators: rebuilt from stream 1 of each trial."""
     env = CoinFlip()
-    runs = oc.simulate(env, oc.LinearModel(env.features), Dice(), steps=25, trials=3, seed=8)
+    runs = oc.simulate(env, oc.LinearModel(env.features, ridge=1.0), Dice(), steps=25, trials=3, seed=8)
     for i in range(3):
         own = generator(8, i, 1)
         assert runs.choices[i].tolist() == [first_best(own.random(2)) for _ in range(25)]
@@ -444,7 +444,7 @@ def test_coverage_and_bound_equal_their_definitions() -> None:
     """theta leaves the ellipsoid in some trials: Observed's width is too small where the context stays hidden."""
     env = Adversarial(k=5, dim=2, noise=0.01)
     confidence = oc.confidence.Observed(0.1, 0.01)
-    model = oc.LinearModel(env.features)
+    model = oc.LinearModel(env.features, ridge=1.0)
     n, steps = 20, 120
     runs = oc.simulate(env, model, oc.UCB(confidence), steps=steps, trials=n, seed=1)
     truth = env.start_all([generator(1, i, 0) for i in range(n)]).theta
@@ -492,15 +492,15 @@ def test_coverage_is_known_only_with_theory_and_the_environments_features() -> N
     def covered(model: oc.LinearModel, policy: Policy) -> NDArray[np.bool_] | None:
         return oc.simulate(env, model, policy, steps=3, trials=2).covered
 
-    assert covered(oc.LinearModel(env.features), theory) is not None
-    assert covered(oc.LinearModel(env.features), oc.UCB(2.0)) is None
-    assert covered(oc.LinearModel(env.features), Constant(0)) is None
-    assert covered(oc.LinearModel(oc.features.Linear()), theory) is None
+    assert covered(oc.LinearModel(env.features, ridge=1.0), theory) is not None
+    assert covered(oc.LinearModel(env.features, ridge=1.0), oc.UCB(2.0)) is None
+    assert covered(oc.LinearModel(env.features, ridge=1.0), Constant(0)) is None
+    assert covered(oc.LinearModel(oc.features.Linear(), ridge=1.0), theory) is None
 
 
 GOOD: dict[str, Any] = {
     "env": CoinFlip(),
-    "model": oc.LinearModel(CoinFlip.features),
+    "model": oc.LinearModel(CoinFlip.features, ridge=1.0),
     "policy": oc.UCB(1.0),
     "steps": 2,
     "trials": 2,
@@ -547,4 +547,4 @@ def test_bad_types(name: str, value: object, message: str) -> None:
 
 def test_features_that_do_not_fit_the_environment() -> None:
     with pytest.raises(ValueError, match=r"^Disjoint: actions must be unit vectors of 3 entries, got vectors of 2$"):
-        oc.simulate(CoinFlip(), oc.LinearModel(oc.features.Disjoint(3)), oc.UCB(1.0), steps=2, trials=2)
+        oc.simulate(CoinFlip(), oc.LinearModel(oc.features.Disjoint(3), ridge=1.0), oc.UCB(1.0), steps=2, trials=2)

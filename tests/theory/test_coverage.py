@@ -172,7 +172,7 @@ def test_a_long_run_makes_the_bound_say_something(confidence: Confidence, settin
     other side, 0.95^99 = 0.6 %. More than 2 of 20 such trials have probability below 1e-3.
     """
     env = Adversarial(k=100, dim=1, members=2, choices=20)
-    model, T = oc.LinearModel(env.features), 10_000
+    model, T = oc.LinearModel(env.features, ridge=1.0), 10_000
     runs = oc.simulate(env, model, oc.UCB(confidence), steps=T, trials=20, setting=setting, seed=1)
     assert (runs.bound[:, -1] < 0.9 * T).all()
     assert (runs.regret <= runs.bound).all(axis=1).mean() >= 1 - DELTA

@@ -24,7 +24,9 @@ QUARTER = STEPS // 4
 
 @cache
 def simulated(env: VectorEnvironment, policy: Policy, setting: Setting) -> oc.Runs:
-    return oc.simulate(env, oc.LinearModel(env.features), policy, steps=STEPS, trials=TRIALS, setting=setting, seed=4)
+    return oc.simulate(
+        env, oc.LinearModel(env.features, ridge=1.0), policy, steps=STEPS, trials=TRIALS, setting=setting, seed=4
+    )
 
 
 def mean_and_standard_error(values: Array) -> tuple[float, float]:

@@ -43,6 +43,10 @@ class BeliefStack(ABC):
         """Return the variances of the coordinates, shape (r, c) or one that broadcasts to it."""
 
     @abstractmethod
+    def cov(self) -> Array:
+        """Return the covariances, shape (r, c, c)."""
+
+    @abstractmethod
     def moments(self, powers: Powers) -> Array:
         """Return E[prod_i c_i^powers[j, i]] for the rows j of `powers` (m, c), shape (r, m)."""
 
@@ -92,6 +96,12 @@ class GaussianStack(BeliefStack):
 
     def variance(self) -> Array:
         return self._variance
+
+    def cov(self) -> Array:
+        out = np.zeros((*self._mean.shape, self.dim))
+        at = np.arange(self.dim)
+        out[:, at, at] = self._variance
+        return out
 
     def moments(self, powers: Powers) -> Array:
         table = _moments.of_gaussian(self._mean, self._variance, int(powers.max(initial=0)))
@@ -154,6 +164,9 @@ class CorrelatedStack(BeliefStack):
     def variance(self) -> Array:
         return np.asarray(np.vecdot(self._root, self._root))
 
+    def cov(self) -> Array:
+        return np.asarray(self._root @ self._root.swapaxes(-1, -2))
+
     def moments(self, powers: Powers) -> Array:
         return np.stack([self[trial].moments(powers) for trial in range(len(self))])
 
@@ -196,6 +209,9 @@ class PointStack(BeliefStack):
 
     def variance(self) -> Array:
         return np.zeros(self._points.shape)
+
+    def cov(self) -> Array:
+        return np.zeros((*self._points.shape, self.dim))
 
     def moments(self, powers: Powers) -> Array:
         return np.asarray(np.prod(self._points[:, None, :] ** powers, axis=-1))
@@ -269,6 +285,9 @@ class CatalogueStack(BeliefStack):
 
     def variance(self) -> Array:
         return self.gather("variance", lambda belief: belief.variance())
+
+    def cov(self) -> Array:
+        return self.gather("cov", lambda belief: belief.cov())
 
     def moments(self, powers: Powers) -> Array:
         return self.gather(("moments", powers.shape, powers.tobytes()), lambda belief: belief.moments(powers))

@@ -10,12 +10,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from overcast import _check
 from overcast._check import Array
-from overcast.beliefs._moments import average
+from overcast.beliefs._moments import Powers, average
 from overcast.beliefs.base import Belief, NoClosedForm
 from overcast.beliefs.stacked import BeliefStack
 from overcast.kernels.base import check_joint
 
 Indices = NDArray[np.intp]
+
+# Draws that stand for a belief where a covariance has no closed form; it sets weights only, so that these will do.
+DRAWS = 256
 
 
 class FeatureMap(ABC):
@@ -141,6 +144,25 @@ class Separable(FeatureMap):
         """Return the average of s(c) over fresh draws, shape (q,), or (r, q) for a stack and its r generators."""
         return average(self.context_terms(belief.sample(samples, rng)))
 
+    def term_covariance(self, belief: Belief | BeliefStack) -> Array:
+        """Return Cov_mu(s(c)), shape (q, q), or (r, q, q) for a stack; from draws where it has no closed form."""
+        try:
+            return self._term_covariance(belief)
+        except NoClosedForm:
+            if isinstance(belief, BeliefStack):
+                return np.stack([self.term_covariance(belief[trial]) for trial in range(len(belief))])
+            draws = belief.sample(DRAWS, np.random.default_rng(0))  # the same for the same belief
+            return _covariance(self.context_terms(draws), np.full(DRAWS, 1.0 / DRAWS))
+
+    def _term_covariance(self, belief: Belief | BeliefStack) -> Array:
+        """Return Cov_mu(s(c)) from a finite support, or raise NoClosedForm; maps that know more override it."""
+        if isinstance(belief, BeliefStack):
+            return np.stack([self._term_covariance(belief[trial]) for trial in range(len(belief))])
+        finite = belief.support()
+        if finite is None:
+            raise no_closed_form(self, belief)
+        return _covariance(self.context_terms(finite[0]), finite[1])
+
     def size(self, a: int, c: int) -> int:
         return len(self.pairs(a, c)[0])
 
@@ -155,6 +177,22 @@ class Separable(FeatureMap):
     def _sampled(self, actions: Array, belief: Belief, samples: int, rng: np.random.Generator) -> Array:
         j, m = self.pairs(actions.shape[1], belief.dim)
         return np.asarray(self.action_terms(actions)[:, j] * self.sampled_terms(belief, samples, rng)[m])
+
+
+def _covariance(points: Array, weights: Array) -> Array:
+    centred = points - weights @ points
+    return np.asarray((centred * weights[:, None]).T @ centred)
+
+
+def covariance_of_monomials(belief: Belief | BeliefStack, powers: Powers) -> Array:
+    """Return the covariance of the monomials with these exponents (q, c), shape (..., q, q)."""
+    q = len(powers)
+    i, j = np.triu_indices(q)
+    mean = belief.moments(powers)
+    out = np.empty((*mean.shape, q))
+    out[..., i, j] = belief.moments(powers[i] + powers[j]) - mean[..., i] * mean[..., j]
+    out[..., j, i] = out[..., i, j]
+    return out
 
 
 def no_closed_form(features: FeatureMap, belief: object) -> NoClosedForm:

@@ -37,3 +37,6 @@ class Bilinear(Separable):
 
     def _expected_terms(self, belief: Belief | BeliefStack) -> Array:
         return belief.mean()
+
+    def _term_covariance(self, belief: Belief | BeliefStack) -> Array:
+        return belief.cov()

@@ -42,3 +42,9 @@ class Linear(Separable):
 
     def _expected_terms(self, belief: Belief | BeliefStack) -> Array:
         return self.context_terms(belief.mean())
+
+    def _term_covariance(self, belief: Belief | BeliefStack) -> Array:
+        cov = belief.cov()
+        out = np.zeros((*cov.shape[:-2], 1 + belief.dim, 1 + belief.dim))
+        out[..., 1:, 1:] = cov
+        return out

@@ -11,7 +11,7 @@ from overcast._check import Array
 from overcast.beliefs._moments import exponents
 from overcast.beliefs.base import Belief
 from overcast.beliefs.stacked import BeliefStack
-from overcast.features.base import Indices, Separable
+from overcast.features.base import Indices, Separable, covariance_of_monomials
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,9 @@ class Polynomial(Separable):
 
     def _expected_terms(self, belief: Belief | BeliefStack) -> Array:
         return belief.moments(exponents(belief.dim, self.degree))
+
+    def _term_covariance(self, belief: Belief | BeliefStack) -> Array:
+        return covariance_of_monomials(belief, exponents(belief.dim, self.degree))
 
 
 def _monomials(points: Array, degree: int) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 from overcast._check import Array
 from overcast.beliefs.base import Belief
 from overcast.beliefs.stacked import BeliefStack
-from overcast.features.base import Indices, Separable
+from overcast.features.base import Indices, Separable, covariance_of_monomials
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,10 @@ class Quadratic(Separable):
     def _expected_terms(self, belief: Belief | BeliefStack) -> Array:
         mean = belief.mean()
         return _terms(mean, belief.variance() + mean * mean)
+
+    def _term_covariance(self, belief: Belief | BeliefStack) -> Array:
+        one = np.eye(belief.dim, dtype=np.int64)
+        return covariance_of_monomials(belief, np.concatenate([np.zeros_like(one[:1]), 2 * one, one]))
 
 
 def _terms(first: Array, second: Array) -> Array:

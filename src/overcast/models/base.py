@@ -33,13 +33,13 @@ class Progress(NamedTuple):
 
     round : t, counting from 1; may be an array where a formula is evaluated along a run
     log_det : log(det V_{t-1} / det V_0)
-    ridge : lambda
+    ridge : lambda, or None where the model is none that the paper's confidence sets are for
     actions : k, the number of actions
     """
 
     round: int | Steps
     log_det: float | Array
-    ridge: float
+    ridge: float | None
     actions: int
 
 
@@ -95,6 +95,14 @@ class Learner(ABC):
     def log_det(self) -> float | Array:
         """log(det V_t / det V_0), which is log det(I + K_t / lambda), shape (...)."""
 
+    @property
+    def slack(self) -> float | Array | None:
+        """1 - gamma / t, shape (...), with gamma the number of parameters that t rewards determine; None if unknown.
+
+        The share of the noise's variance that is left in the residuals: zero where the fit goes through every reward.
+        """
+        return None
+
 
 class Outlook:
     """What a policy may ask about the coming round; all but mean and width is computed when it is asked for.
@@ -110,6 +118,11 @@ class Outlook:
         self._view = view
         self.estimate = learner.estimate(view)
         self.mean, self.width = self.estimate
+
+    @property
+    def slack(self) -> float | Array | None:
+        """The share of the noise's variance that is left in the residuals, (...); None where the model cannot say."""
+        return self._learner.slack
 
     @property
     def prior(self) -> Array:
@@ -157,10 +170,15 @@ class LastingLearner(Learner):
 class Model(ABC):
     """The configuration of an estimator; `start` gives the state that learns."""
 
-    #: lambda
-    ridge: float
+    #: lambda, or None where the model learns it
+    ridge: float | None
     #: trials that share one lock-step in a simulation, fixed so that results do not depend on the number of workers
     block: int = 100
+
+    @property
+    def theory_ridge(self) -> float | None:
+        """lambda where the paper's confidence sets are for this model, else None."""
+        return self.ridge
 
     @abstractmethod
     def start(self, actions: Array, context_dim: int) -> LastingLearner:

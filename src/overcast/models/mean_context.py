@@ -28,7 +28,7 @@ class MeanContext(Model):
     --------
     >>> from overcast.features import Bilinear
     >>> from overcast.models import LinearModel
-    >>> MeanContext(LinearModel(Bilinear())).ridge
+    >>> MeanContext(LinearModel(Bilinear(), ridge=1.0)).ridge
     1.0
     """
 
@@ -41,6 +41,10 @@ class MeanContext(Model):
             )
         object.__setattr__(self, "ridge", self.model.ridge)
         object.__setattr__(self, "block", self.model.block)
+
+    @property
+    def theory_ridge(self) -> float | None:
+        return self.model.theory_ridge
 
     def start(self, actions: Array, context_dim: int) -> LastingLearner:
         return _LastingMean(self.model.start(actions, context_dim))
@@ -88,6 +92,10 @@ class _Mean(Learner):
     @property
     def log_det(self) -> float | Array:
         return self._learner.log_det
+
+    @property
+    def slack(self) -> float | Array | None:
+        return self._learner.slack
 
 
 class _LastingMean(_Mean, LastingLearner):

@@ -125,15 +125,8 @@ class Ridge:
         return _apply(self.half(), z)
 
     def perturb(self, z: Array) -> Array:
-        """Return A (I - lambda A^T A)^1/2 z for z (..., d): in law V^-1 sum_s psi_s z_s with standard normal z and z_s.
-
-        Both have the covariance V^-1 (V - lambda I) V^-1. The symmetric root is the only one, and its eigenvalues lie
-        between zero, where nothing was seen, and one, where the ridge has no say.
-        """
-        A = self.half()
-        share, Q = np.linalg.eigh(np.eye(z.shape[-1]) - self.ridge * (A.swapaxes(-1, -2) @ A))
-        root = np.sqrt(np.where(share > MIN_SHARE, share, 0.0))
-        return _apply(A, _apply(Q, root * _apply(Q.swapaxes(-1, -2), z)))
+        """Return for z (..., d) what is in law V^-1 sum_s psi_s z_s with standard normal z and z_s."""
+        return perturbed(self.half(), self.ridge, z)
 
     def merge(self, other: Ridge) -> None:
         """Add the observations of another fit with the same ridge."""
@@ -191,6 +184,17 @@ def _solve(rows: Array, target: Array, ridge: float) -> Solution:
     diagonal = np.abs(np.diagonal(factor, axis1=-2, axis2=-1)) * size
     log_det = 2.0 * np.log(diagonal / math.sqrt(ridge)).sum(axis=-1)
     return Solution(root, target, half @ half.swapaxes(-1, -2), theta, np.asarray(log_det))
+
+
+def perturbed(A: Array, ridge: float | Array, z: Array) -> Array:
+    """Return A (I - lambda A^T A)^1/2 z for A A^T = V^-1: in law V^-1 sum_s psi_s z_s with standard normal z and z_s.
+
+    Both have the covariance V^-1 (V - lambda I) V^-1. The symmetric root is the only one, and its eigenvalues lie
+    between zero, where nothing was seen, and one, where the ridge has no say.
+    """
+    share, Q = np.linalg.eigh(np.eye(z.shape[-1]) - np.asarray(ridge)[..., None, None] * (A.swapaxes(-1, -2) @ A))
+    root = np.sqrt(np.where(share > MIN_SHARE, share, 0.0))
+    return _apply(A, _apply(Q, root * _apply(Q.swapaxes(-1, -2), z)))
 
 
 def _triangle(rows: Array) -> Array:

@@ -62,3 +62,8 @@ class LearnerStack(Learner):
     @property
     def log_det(self) -> Array:
         return np.array([learner.log_det for learner in self._learners])
+
+    @property
+    def slack(self) -> Array | None:
+        each = [learner.slack for learner in self._learners]
+        return None if any(slack is None for slack in each) else np.array(each)

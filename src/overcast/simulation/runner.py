@@ -16,7 +16,7 @@ from overcast.beliefs.stacked import PointStack
 from overcast.confidence import Confidence
 from overcast.environments.base import Environment, Rounds, Stepped, Trials, VectorEnvironment
 from overcast.models.base import Estimate, Learner, Model, Outlook, Progress
-from overcast.models.linear import LinearLearner
+from overcast.models.learners import LinearLearner
 from overcast.policies import UCB, Policy
 from overcast.policies.base import check_shape, highest
 from overcast.simulation.runs import Runs, join
@@ -169,7 +169,7 @@ class _LockStep:
             draws = t + 1 if block.samples == "t" else int(block.samples)
             view = learner.encode_sampled(now.belief, draws, self._rngs)
 
-        progress = Progress(t + 1, learner.log_det, block.model.ridge, world.actions.shape[-2])
+        progress = Progress(t + 1, learner.log_det, block.model.theory_ridge, world.actions.shape[-2])
         outlook = Outlook(learner, view)
         scores = block.policy.scores(outlook, progress, self._rngs)
         check_shape(scores, outlook.mean.shape)

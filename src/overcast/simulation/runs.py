@@ -81,8 +81,11 @@ class Runs:
             raise ValueError(f"Runs: bound of {name} needs samples={confidence.samples!r}, got {self.samples!r}")
         if not self.calibrated:
             raise ValueError("Runs: bound needs contexts drawn from the beliefs, got an environment whose are not")
-        if self.model.ridge < 1.0:
-            raise ValueError(f"Runs: bound needs ridge >= 1, got {self.model.ridge}")
+        ridge = self.model.theory_ridge
+        if ridge is None:
+            raise ValueError(f"Runs: bound needs the paper's least squares, got {self.model}")
+        if ridge < 1.0:
+            raise ValueError(f"Runs: bound needs ridge >= 1, got {ridge}")
         if self.feature_norm is None or self.reward_range is None or self.theta_norm is None:
             raise ValueError(
                 "Runs: bound needs rewards in the span of the model's features or kernel, got others, or unknown ones"
@@ -98,7 +101,7 @@ class Runs:
         if self.noise is not None and self.noise > confidence.noise * SLACK:
             raise ValueError(f"Runs: bound needs noise >= {self.noise}, the environment's own, got {confidence.noise}")
         rounds = np.arange(1, self.regret.shape[1] + 1)
-        progress = Progress(rounds, self.log_det, self.model.ridge, self.actions)
+        progress = Progress(rounds, self.log_det, ridge, self.actions)
         return np.asarray(confidence.regret_bound(progress, confidence.beta(progress)))
 
     @property

@@ -1,0 +1,145 @@
+"""Learners that know how noisy each round was: the context's variance under its belief is part of the reward's."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from overcast._check import Array
+from overcast.beliefs.base import Belief
+from overcast.beliefs.stacked import BeliefStack
+from overcast.features import FeatureMap, Separable
+from overcast.models.base import Estimate, Generators, Index
+from overcast.models.learners import DenseLearner, SeparableLearner
+from overcast.models.ridge import Ridge
+from overcast.models.symmetric import folded, triangle
+from overcast.models.weighted import Weighted
+
+# Draws that stand for a belief where a covariance has no closed form; they set weights only, so a few will do.
+DRAWS = 64
+
+
+class TermView(NamedTuple):
+    """What a separable map needs to know of a belief.
+
+    terms : (..., d) E[s(c)] spread over the features
+    covariance : (..., q, q) Cov(s(c))
+    """
+
+    terms: Array
+    covariance: Array
+
+
+class AwareSeparableLearner(SeparableLearner):
+    """Cov(phi) of an action is z z^T times Cov(s), feature by feature."""
+
+    fit: Weighted
+
+    def __init__(self, features: Separable, actions: Array, context_dim: int, fit: Ridge | Weighted) -> None:
+        super().__init__(features, actions, context_dim, fit)
+        m, q = self._context_term, int(self._context_term.max()) + 1
+        self._rows_of, self._columns_of, self._times = triangle(len(m))
+        self._upper = m[self._rows_of] * q + m[self._columns_of]  # where Cov(s) holds the entries of the triangle
+        self._all = m[:, None] * q + m
+
+    def encode(self, belief: Belief | BeliefStack) -> Any:
+        return TermView(super().encode(belief), self._map.term_covariance(belief))
+
+    def encode_sampled(self, belief: Belief | BeliefStack, samples: int, rng: Generators) -> Any:
+        # The average over draws differs from the expectation by a variance of its own.
+        covariance = self._map.term_covariance(belief) * (1.0 + 1.0 / samples)
+        return TermView(super().encode_sampled(belief, samples, rng), covariance)
+
+    def estimate(self, view: Any) -> Estimate:
+        return super().estimate(view.terms)
+
+    def along(self, view: Any, theta: Array) -> Array:
+        return super().along(view.terms, theta)
+
+    def prior(self, view: Any) -> Array:
+        return super().prior(view.terms)
+
+    def noise(self, view: Any) -> Array:
+        covariance = _flat(view.covariance).take(self._all, axis=-1)
+        return np.asarray(np.sqrt(self.quadratic(self.fit.second_moment * covariance) + self.fit.sigma2[..., None]))
+
+    def evidence(self, view: Any, index: Index) -> Array:
+        z = self.terms(index)
+        covariance = _flat(view.covariance).take(self._upper, axis=-1) * self._times
+        covariance *= z.take(self._rows_of, axis=-1) * z.take(self._columns_of, axis=-1)
+        return np.concatenate([z * view.terms, covariance], axis=-1)
+
+    def norm(self, evidence: Array) -> Array:
+        return super().norm(evidence[..., : len(self._context_term)])
+
+
+class DenseView(NamedTuple):
+    """What any map needs to know of a belief.
+
+    psi : (k, d)
+    points, weights : (n, c) and (n,), contexts that stand for the belief; weights that sum to one
+    excess : what sampling adds to the covariance, as a share of it
+    """
+
+    psi: Array
+    points: Array
+    weights: Array
+    excess: float
+
+
+class AwareDenseLearner(DenseLearner):
+    """Cov(phi) of an action is that of its features at a few contexts; for one bandit, not for lock-step."""
+
+    fit: Weighted
+
+    def __init__(self, features: FeatureMap, actions: Array, context_dim: int, fit: Ridge | Weighted) -> None:
+        super().__init__(features, actions, context_dim, fit)
+        self._map = features
+        self._actions = actions
+
+    def encode(self, belief: Belief | BeliefStack) -> Any:
+        return DenseView(super().encode(belief), *_points(belief), 0.0)
+
+    def encode_sampled(self, belief: Belief | BeliefStack, samples: int, rng: Generators) -> Any:
+        return DenseView(super().encode_sampled(belief, samples, rng), *_points(belief), 1.0 / samples)
+
+    def estimate(self, view: Any) -> Estimate:
+        return super().estimate(view.psi)
+
+    def along(self, view: Any, theta: Array) -> Array:
+        return super().along(view.psi, theta)
+
+    def prior(self, view: Any) -> Array:
+        return super().prior(view.psi)
+
+    def noise(self, view: Any) -> Array:
+        deviations = self._deviations(view, self._actions)
+        variance = np.vecdot(deviations @ self.fit.second_moment, deviations).sum(axis=-1)
+        return np.asarray(np.sqrt(variance + self.fit.sigma2))
+
+    def evidence(self, view: Any, index: Index) -> Array:
+        deviations = self._deviations(view, self._actions[np.atleast_1d(index)])[0]
+        return np.concatenate([view.psi[index], folded(deviations.T @ deviations)])
+
+    def norm(self, evidence: Array) -> Array:
+        return super().norm(evidence[: self.fit.theta.shape[-1]])
+
+    def _deviations(self, view: DenseView, actions: Array) -> Array:
+        """Return A (k, n, d) with A_k^T A_k = Cov(phi) of each action."""
+        phi = self._map._evaluate(actions, view.points)
+        centred = phi - (view.weights[:, None] * phi).sum(axis=1, keepdims=True)
+        return np.asarray(centred * np.sqrt(view.weights * (1.0 + view.excess))[:, None])
+
+
+def _points(belief: Belief | BeliefStack) -> tuple[Array, Array]:
+    """Return the support where it is small, else draws that are the same for the same belief."""
+    assert isinstance(belief, Belief)
+    finite = belief.support()
+    if finite is not None and len(finite[0]) <= DRAWS:
+        return finite
+    return belief.sample(DRAWS, np.random.default_rng(0)), np.full(DRAWS, 1.0 / DRAWS)
+
+
+def _flat(matrix: Array) -> Array:
+    return matrix.reshape(*matrix.shape[:-2], -1)

@@ -1,0 +1,320 @@
+"""Least squares that weigh every round by how noisy it was; noise and ridge are learnt where they are not given."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from overcast._check import Array
+from overcast.models.ridge import perturbed
+from overcast.models.symmetric import upper
+
+# All rounds are weighed anew when their number has grown by this factor, or by so many, in so many fixed-point steps.
+GROWTH = 1.1
+RENEW_EVERY = 512
+SWEEPS = 3
+
+# What noise and ridge are taken for before the first reward counts as so many rounds: enough to start from.
+PRIOR = 1e-3
+
+# The noise has at least this share of the rewards' mean square, so that the fit stays well conditioned.
+SMALLEST_NOISE = 1e-8
+
+# A rank-one update that shrinks a variance by more than this loses its digits; all is solved anew instead.
+MAX_SHRINKAGE = 1e6
+
+# Numbers kept to weigh rounds anew; the oldest keep the weight they have, so that a bandit may run for ever.
+MAX_KEPT = 2**24
+MAX_ROUNDS = 10_000
+
+
+class Settings(NamedTuple):
+    """What is known of the rewards beforehand.
+
+    ridge, sigma : the prior precision of theta and the standard deviation of the noise; None to learn them
+    discount : what a round's weight is multiplied by with every later one; 1 to keep all
+    window : rounds that count; None for all
+    """
+
+    ridge: float | None = None
+    sigma: float | None = None
+    discount: float = 1.0
+    window: int | None = None
+
+    @property
+    def forgets(self) -> bool:
+        return self.discount < 1.0 or self.window is not None
+
+
+class Weighted:
+    """theta-hat = P^-1 sum_s psi_s y_s / v_s with P = ridge I + sum_s psi_s psi_s^T / v_s, for any leading axes.
+
+    v_s = E[theta^T Cov_s theta] + sigma^2 is the variance of the reward of round s given its features: of the context,
+    as far as it stayed hidden, under what is believed of theta, N(theta-hat, P^-1), and of the noise. What is not
+    given maximises the evidence, by MacKay's fixed point:
+
+        ridge <- gamma / |theta-hat|^2           with gamma = d - ridge tr P^-1, the parameters that rewards determine
+        sigma^2 <- sigma^2 sum_s (r_s / v_s)^2 / sum_s (1 - h_s) / v_s    with residuals r_s and leverages h_s
+
+    so that all scales follow the rewards and the features. Old rounds are weighed anew with every new estimate, at
+    rounds that lie ever further apart; in between, updates are of rank one.
+
+    Parameters
+    ----------
+    d : number of features
+    noisy : whether rounds come with the covariance of their features; else v_s = sigma^2
+
+    Examples
+    --------
+    >>> fit = Weighted(2, Settings(ridge=1.0, sigma=1.0), noisy=False)
+    >>> fit.add(np.array([1.0, 0.0]), 3.0)
+    >>> fit.theta
+    array([1.5, 0. ])
+    """
+
+    def __init__(self, d: int, settings: Settings, noisy: bool, leading: tuple[int, ...] = ()) -> None:
+        self._d = d
+        self._settings = settings
+        self._noisy = noisy
+        self._capacity = max(min(MAX_ROUNDS, MAX_KEPT // self.width), 2 * d, 1 + (settings.window or 0))
+        self._rounds = np.empty((*leading, 0, self.width))  # room for evidence, of which rows first to last are in use
+        self._rewards = np.empty((*leading, 0))
+        self._weights = np.empty((*leading, 0))  # 1 / v_s of the last renewal
+        self._first = self._last = 0
+        self._total = 0.0  # rounds that count, each as far as it is not forgotten
+        self._renew_at = 1  # when last is there
+        self._base = np.zeros((*leading, d, d))  # sums over rounds that keep their weight
+        self._base_target = np.zeros((*leading, d))
+        self.ridge = np.full(leading, 1.0 if settings.ridge is None else settings.ridge)
+        self.sigma2 = np.full(leading, 1.0 if settings.sigma is None else settings.sigma**2)
+        self.theta: Array
+        self.inverse: Array
+        self.log_det: Array
+        self._sized = np.zeros(leading, dtype=bool)  # whether a reward other than zero gave them a scale
+        self._solve(self._weights)
+
+    @property
+    def width(self) -> int:
+        """Numbers of a round: psi, and the folded covariance of the features."""
+        return self._d + (self._d * (self._d + 1) // 2 if self._noisy else 0)
+
+    @property
+    def slack(self) -> Array:
+        """1 - gamma / t with t the number of rounds that count, shape (...); one before the first."""
+        return np.asarray(np.clip(1.0 - self.used / max(self._total, 1.0), 0.0, 1.0))
+
+    @property
+    def used(self) -> Array:
+        """gamma, the number of parameters that rewards rather than the prior determine, shape (...)."""
+        trace = np.trace(self.inverse, axis1=-2, axis2=-1)
+        return np.asarray(np.clip(self._d - self.ridge * trace, 0.0, self._d))
+
+    def variance(self, evidence: Array) -> Array:
+        """Return v of rounds (..., n, width), shape (..., n)."""
+        sigma2 = self.sigma2[..., None]
+        if not self._noisy:
+            return np.broadcast_to(sigma2, evidence.shape[:-1])
+        return np.asarray(_apply(evidence[..., self._d :], upper(self.second_moment)) + sigma2)
+
+    @property
+    def second_moment(self) -> Array:
+        """E[theta theta^T] under what is believed of theta, shape (..., d, d)."""
+        return np.asarray(self.theta[..., :, None] * self.theta[..., None, :] + self.inverse)
+
+    def add(self, evidence: Array, reward: float | Array) -> None:
+        """Add a round: psi and the covariance of its features, folded, (..., width), and its reward.
+
+        Raises ValueError, and changes nothing, where the numbers overflow.
+        """
+        reward = np.asarray(reward, dtype=np.float64)
+        psi = evidence[..., : self._d]
+        with np.errstate(over="ignore", invalid="ignore"):
+            u = _apply(self.inverse, psi)
+            v = self.variance(evidence[..., None, :])[..., 0]
+            spread = np.vecdot(psi, u)
+            total = v + spread
+        if not np.isfinite(total).all():
+            raise ValueError(
+                "LinearModel: features must be of a size that numbers can hold, got larger; scale the contexts"
+            )
+        self._append(evidence, reward, 1.0 / v)
+        unsized = not self._sized.all() and bool((~self._sized & (reward != 0.0)).any())
+        if self._last >= self._renew_at or unsized or not (spread <= MAX_SHRINKAGE * v).all():
+            self._renew()
+        elif self._settings.forgets:
+            self._solve(self._weights[..., self._first : self._last])
+        else:
+            # Sherman-Morrison, with the weight that the current estimate gives
+            self.theta = self.theta + u * ((reward - np.vecdot(psi, self.theta)) / total)[..., None]
+            self.inverse = self.inverse - u[..., :, None] * (u / total[..., None])[..., None, :]
+            self.log_det = self.log_det + np.log1p(spread / v)
+
+    def _append(self, evidence: Array, reward: Array, weight: Array) -> None:
+        if self._last == self._rewards.shape[-1]:
+            self._make_room()
+        self._rounds[..., self._last, :] = evidence
+        self._rewards[..., self._last] = reward
+        self._weights[..., self._last] = weight
+        self._last += 1
+        self._total = self._settings.discount * self._total + 1.0
+        if self._settings.window is not None:
+            self._first = max(self._first, self._last - self._settings.window)
+            self._total = min(self._total, self._ages().sum())
+        self._base *= self._settings.discount
+        self._base_target *= self._settings.discount
+
+    def _make_room(self) -> None:
+        """Move the rounds that count to the front of arrays with room for as many again."""
+        kept = slice(self._first, self._last)
+        n = self._last - self._first
+        *leading, _ = self._rewards.shape
+        rounds, rewards, weights = (
+            np.concatenate([old[..., kept, :], np.empty((*leading, max(16, n), old.shape[-1]))], axis=-2)
+            for old in (self._rounds, self._rewards[..., None], self._weights[..., None])
+        )
+        self._rounds, self._rewards, self._weights = rounds, rewards[..., 0], weights[..., 0]
+        self._renew_at -= self._first
+        self._first, self._last = 0, n
+
+    def rounds(self) -> tuple[Array, Array]:
+        """Return the evidence (..., n, width) and the rewards (..., n) of the rounds that can be weighed anew."""
+        kept = slice(self._first, self._last)
+        return self._rounds[..., kept, :], self._rewards[..., kept]
+
+    def _ages(self) -> Array:
+        """Return what is left of the weight of each round because of its age, shape (n,)."""
+        return np.asarray(self._settings.discount ** np.arange(self._last - self._first - 1.0, -1.0, -1.0))
+
+    def _renew(self) -> None:
+        """Weigh all rounds anew, and learn noise and ridge where they are not given."""
+        rounds, rewards = self.rounds()
+        psi, ages = rounds[..., : self._d], self._ages()
+        size = (rewards**2).mean(axis=-1)
+        first = ~self._sized & (size > 0.0)
+        size = np.where(size > 0.0, size, 1.0)
+        squares = np.vecdot(psi, psi).mean(axis=-1)
+        guess = size / np.where(squares > 0.0, squares, 1.0)  # of the variance of theta
+        learn_ridge, learn_sigma = self._settings.ridge is None, self._settings.sigma is None
+        if learn_ridge:
+            self.ridge = np.where(first, 1.0 / guess, self.ridge)
+        if learn_sigma:
+            self.sigma2 = np.where(first, size, self.sigma2)
+        self._sized = self._sized | first
+        for _ in range(SWEEPS if self._noisy or learn_ridge or learn_sigma else 1):
+            weights = 1.0 / self.variance(rounds)
+            self._solve(weights)
+            if learn_ridge:
+                self.ridge = (self.used + PRIOR) / (np.vecdot(self.theta, self.theta) + PRIOR * guess)
+            if learn_sigma:
+                residuals = rewards - _apply(psi, self.theta)
+                free = 1.0 - ages * weights * np.vecdot(psi @ self.inverse, psi)
+                up = (ages * (weights * residuals) ** 2).sum(axis=-1) + PRIOR * size / self.sigma2**2
+                down = (ages * weights * free).sum(axis=-1) + PRIOR / self.sigma2
+                self.sigma2 = np.maximum(self.sigma2 * up / down, SMALLEST_NOISE * size)
+        self._weights[..., self._first : self._last] = weights
+        self._renew_at = self._last + min(RENEW_EVERY, max(1, math.ceil((GROWTH - 1.0) * float(ages.sum()))))
+        if self._last - self._first >= self._capacity:
+            self._settle((self._last - self._first) // 2)
+
+    def _sums(self, weights: Array, rounds: slice) -> tuple[Array, Array]:
+        """Return the weighted sums of psi psi^T and psi y over some of the rounds that are kept."""
+        evidence, rewards = self.rounds()
+        psi = evidence[..., rounds, : self._d]
+        weighted = (psi * (self._ages()[rounds] * weights[..., rounds])[..., None]).swapaxes(-1, -2)
+        return weighted @ psi, _apply(weighted, rewards[..., rounds])
+
+    def _solve(self, weights: Array) -> None:
+        """Fit theta to the rounds with these weights (..., n)."""
+        design, target = self._sums(weights, slice(None))
+        precision = self._base + design + self.ridge[..., None, None] * np.eye(self._d)
+        # With columns brought to one length, features of very different size do no harm.
+        length = np.sqrt(np.diagonal(precision, axis1=-2, axis2=-1))
+        lengths = length[..., :, None] * length[..., None, :]
+        scaled = precision / lengths
+        self.inverse = np.linalg.inv(scaled) / lengths
+        self.theta = _apply(self.inverse, self._base_target + target)
+        root_det = np.log(length).sum(axis=-1)
+        self.log_det = np.linalg.slogdet(scaled)[1] + 2.0 * root_det - self._d * np.log(self.ridge)
+
+    def _settle(self, n: int) -> None:
+        """Let the n oldest rounds keep the weights they have."""
+        weights = self._weights[..., self._first : self._last]
+        design, target = self._sums(weights, slice(n))
+        self._base = self._base + design
+        self._base_target = self._base_target + target
+        self._first += n
+
+    def distance(self, theta: Array) -> Array:
+        """Return the norm of theta - theta-hat under P, shape (...)."""
+        error = theta - self.theta
+        return np.asarray(np.sqrt(np.vecdot(error, np.linalg.solve(self.inverse, error[..., None])[..., 0])))
+
+    def draw(self, z: Array) -> Array:
+        """Return A z with A A^T = P^-1 for z (..., d)."""
+        return _apply(self._half(), z)
+
+    def perturb(self, z: Array) -> Array:
+        """Return for z (..., d) what is in law P^-1 sum_s psi_s z_s / sqrt(v_s) with standard normal z and z_s."""
+        return perturbed(self._half(), self.ridge, z)
+
+    def _half(self) -> Array:
+        try:
+            return np.asarray(np.linalg.cholesky(self.inverse), dtype=np.float64)
+        except np.linalg.LinAlgError:  # a variance is lost in rounding, beside others that are not
+            values, Q = np.linalg.eigh(self.inverse)
+            return np.asarray(Q * np.sqrt(np.maximum(values, 0.0))[..., None, :])
+
+    def merge(self, other: Weighted) -> None:
+        """Add the rounds of another fit of the same settings, as if they had come after these."""
+        rounds, rewards = other.rounds()
+        weights = other._weights[..., other._first : other._last]
+        for i in range(rewards.shape[-1]):
+            self._append(rounds[..., i, :], rewards[..., i], weights[..., i])
+        self._base = self._base + other._base
+        self._base_target = self._base_target + other._base_target
+        self._total += other._total - rewards.shape[-1]
+        if self._last > self._first:
+            self._renew()
+
+    def state(self) -> dict[str, Array]:
+        rounds, rewards = self.rounds()
+        return {
+            "rounds": np.array(rounds),
+            "rewards": np.array(rewards),
+            "weights": np.array(self._weights[..., self._first : self._last]),
+            "pause": np.array(self._renew_at - self._last),
+            "total": np.array(self._total),
+            "base": self._base.copy(),
+            "base_target": self._base_target.copy(),
+            "ridge": np.array(self.ridge),
+            "sigma2": np.array(self.sigma2),
+            "sized": np.array(self._sized),
+            "theta": self.theta.copy(),
+            "inverse": self.inverse.copy(),
+            "log_det": np.array(self.log_det),
+        }
+
+    def restore(self, state: dict[str, Array]) -> None:
+        *leading, n = state["rewards"].shape
+        for name, fresh in self.state().items():
+            known = {"rounds": (*leading, n, self.width), "rewards": (*leading, n), "weights": (*leading, n)}
+            want = known.get(name, fresh.shape)
+            if state[name].shape != want or tuple(leading) != self._rewards.shape[:-1]:
+                raise ValueError(f"Weighted: {name} must have shape {want}, got {state[name].shape}")
+        rounds, rewards, weights = (np.array(state[name]) for name in ("rounds", "rewards", "weights"))
+        self._rounds, self._rewards, self._weights = rounds, rewards, weights
+        self._first, self._last = 0, n
+        self._renew_at = n + int(state["pause"])
+        self._total = float(state["total"])
+        self._base, self._base_target = np.array(state["base"]), np.array(state["base_target"])
+        self.ridge, self.sigma2 = np.array(state["ridge"]), np.array(state["sigma2"])
+        self._sized = np.array(state["sized"], dtype=bool)
+        self.theta, self.inverse = np.array(state["theta"]), np.array(state["inverse"])
+        self.log_det = np.array(state["log_det"])
+
+
+def _apply(matrix: Array, vector: Array) -> Array:
+    """Return matrix @ vector for any leading axes."""
+    return np.asarray((matrix @ vector[..., None])[..., 0])
