@@ -29,11 +29,10 @@ def refused(kind: type[Exception] | tuple[type[Exception], ...], owner: str, *wo
 class _Told:
     """Stands in for a learner: what an outlook asks of it was told beforehand."""
 
-    def __init__(self, mean: ArrayLike, width: ArrayLike, noise: ArrayLike, prior: ArrayLike) -> None:
-        told = (np.array(part, dtype=float) for part in (mean, width))
-        self._estimate = Estimate(*told)
-        shape = self._estimate.mean.shape
-        self._noise, self._prior = (np.broadcast_to(np.array(part, dtype=float), shape) for part in (noise, prior))
+    def __init__(self, mean: ArrayLike, width: ArrayLike, *others: ArrayLike) -> None:
+        self._estimate = Estimate(np.array(mean, dtype=float), np.array(width, dtype=float))
+        parts = (np.broadcast_to(np.array(other, dtype=float), np.shape(mean)) for other in others)
+        self._noise, self._prior, self._deviation = parts
 
     def estimate(self, view: None) -> Estimate:
         return self._estimate
@@ -44,11 +43,24 @@ class _Told:
     def prior(self, view: None) -> Array:
         return self._prior
 
+    def draw(self, view: None, rng: object) -> Array:
+        return self._deviation
 
-def outlook(mean: ArrayLike, width: ArrayLike, noise: ArrayLike = 1.0, prior: ArrayLike = np.inf) -> Outlook:
-    """Return an outlook of these numbers, which cannot be drawn from."""
-    learner: Any = _Told(mean, width, noise, prior)
-    return Outlook(learner, None)
+    perturb = draw
+
+
+def outlook(
+    mean: ArrayLike,
+    width: ArrayLike,
+    noise: ArrayLike = 1.0,
+    prior: ArrayLike = np.inf,
+    deviation: ArrayLike = 0.0,
+    available: list[int] | None = None,
+) -> Outlook:
+    """Return an outlook of these numbers, whose draws and perturbations are always the same."""
+    learner: Any = _Told(mean, width, noise, prior, deviation)
+    mask = None if available is None else np.isin(np.arange(np.shape(mean)[-1]), available)
+    return Outlook(learner, None, mask)
 
 
 class Given:

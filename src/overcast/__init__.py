@@ -1,6 +1,6 @@
 """Decide under a forecast: bandits whose context is known only as a distribution."""
 
-from overcast import confidence, environments, features, kernels, models
+from overcast import confidence, environments, features, kernels, models, policies
 from overcast.bandit import Bandit
 from overcast.beliefs import (
     Belief,
@@ -18,30 +18,36 @@ from overcast.beliefs import (
 )
 from overcast.decision import Decision, Option
 from overcast.models import Estimate, KernelModel, LinearModel
-from overcast.policies import UCB
+from overcast.policies import IDS, UCB, EpsilonGreedy, Greedy, MostlyGreedy, PerturbedHistory, Thompson
 from overcast.simulation import Runs, simulate
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "IDS",
     "UCB",
     "Bandit",
     "Belief",
     "Decision",
     "Ensemble",
+    "EpsilonGreedy",
     "Estimate",
     "Frozen",
     "Gaussian",
+    "Greedy",
     "Independent",
     "KernelModel",
     "LinearModel",
     "Mixture",
+    "MostlyGreedy",
     "NoClosedForm",
     "Option",
+    "PerturbedHistory",
     "PointMass",
     "Quantiles",
     "Runs",
     "Sampler",
+    "Thompson",
     "as_belief",
     "belief_from_json",
     "confidence",
@@ -49,5 +55,6 @@ __all__ = [
     "features",
     "kernels",
     "models",
+    "policies",
     "simulate",
 ]

@@ -73,6 +73,7 @@ def number(
     *,
     at_least: float | None = None,
     above: float | None = None,
+    at_most: float | None = None,
     below: float | None = None,
 ) -> float:
     """Return `value` as a finite float inside the stated range."""
@@ -88,6 +89,8 @@ def number(
         raise ValueError(f"{owner}: {name} must be >= {at_least:g}, got {out}")
     if above is not None and out <= above:
         raise ValueError(f"{owner}: {name} must be > {above:g}, got {out}")
+    if at_most is not None and out > at_most:
+        raise ValueError(f"{owner}: {name} must be <= {at_most:g}, got {out}")
     if below is not None and out >= below:
         raise ValueError(f"{owner}: {name} must be < {below:g}, got {out}")
     return out

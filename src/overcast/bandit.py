@@ -98,7 +98,7 @@ class Bandit:
         before = self._rng.bit_generator.state if draws else None
         try:
             learner, view = self._encode(belief, t)
-            outlook = Outlook(learner, view)
+            outlook = Outlook(learner, view, mask)
             progress = Progress(t, learner.log_det, self.model.theory_ridge, len(self.actions))
             scores = self.policy.scores(outlook, progress, self._rng)
             check_shape(scores, outlook.mean.shape)

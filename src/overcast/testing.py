@@ -258,7 +258,8 @@ def check_policy(policy: Policy) -> None:
             learner.learn(learner.evidence(own, int(i)), float(y))
     bandits = [Bandit(np.eye(3), LinearModel(Bilinear(), ridge=1.0), policy, seed=1) for _ in range(2)]
     for t in range(20):
-        one, two = (bandit.decide(Gaussian([1.0, -0.5], 0.1)) for bandit in bandits)
+        available = [0, 2] if t % 3 == 2 else None
+        one, two = (bandit.decide(Gaussian([1.0, -0.5], 0.1), available) for bandit in bandits)
         _require(one.index == two.index, name, f"bandits with the same seed must decide alike, not at round {t + 1}")
         for bandit, decision in zip(bandits, (one, two), strict=True):
             bandit.learn(decision, reward=float(decision.index))

@@ -13,6 +13,7 @@ from overcast.beliefs.base import Belief
 from overcast.beliefs.stacked import BeliefStack
 
 Index = int | np.ndarray[tuple[int, ...], np.dtype[np.intp]]
+Mask = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 Steps = np.ndarray[tuple[int, ...], np.dtype[np.intp]]
 Generators = np.random.Generator | Sequence[np.random.Generator]
 
@@ -109,13 +110,15 @@ class Outlook:
 
     mean : (..., k) psi^T theta-hat
     width : (..., k) the norm of psi under V^-1: one standard deviation of the mean where a reward has `noise`
+    available : (k,) which actions may be taken, or None for all; the others are left out whatever they score
     """
 
-    __slots__ = ("_learner", "_view", "estimate", "mean", "width")
+    __slots__ = ("_learner", "_view", "available", "estimate", "mean", "width")
 
-    def __init__(self, learner: Learner, view: Any) -> None:
+    def __init__(self, learner: Learner, view: Any, available: Mask | None = None) -> None:
         self._learner = learner
         self._view = view
+        self.available = available
         self.estimate = learner.estimate(view)
         self.mean, self.width = self.estimate
 
@@ -141,6 +144,12 @@ class Outlook:
     def perturb(self, rng: Generators) -> Array:
         """Return how far all means move when independent standard normal noise is added to every past reward."""
         return self._learner.perturb(self._view, rng)
+
+    def highest(self, values: Array) -> Array:
+        """Return the highest of the available actions' values (..., k), shape (..., 1)."""
+        if self.available is not None:
+            values = np.where(self.available, values, -np.inf)
+        return np.asarray(values.max(axis=-1, keepdims=True))
 
 
 class LastingLearner(Learner):

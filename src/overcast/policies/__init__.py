@@ -1,6 +1,12 @@
-"""Policies: rules that turn estimates into a choice."""
+"""Policies: rules that turn what is known into a choice."""
 
 from overcast.policies.base import Policy
+from overcast.policies.epsilon_greedy import EpsilonGreedy
+from overcast.policies.greedy import Greedy
+from overcast.policies.ids import IDS
+from overcast.policies.mostly_greedy import MostlyGreedy
+from overcast.policies.perturbed_history import PerturbedHistory
+from overcast.policies.thompson import Thompson
 from overcast.policies.ucb import UCB
 
-__all__ = ["UCB", "Policy"]
+__all__ = ["IDS", "UCB", "EpsilonGreedy", "Greedy", "MostlyGreedy", "PerturbedHistory", "Policy", "Thompson"]

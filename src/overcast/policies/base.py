@@ -29,7 +29,8 @@ class Policy(ABC):
         Parameters
         ----------
         outlook : mean and width, (k,) in a bandit, (r, k) for the r trials of a simulation in lock-step; on demand
-            the noise of rewards, random deviations of the means, and the widths before anything was learnt
+            the noise of rewards, random deviations of the means, and the widths before anything was learnt. Its
+            `available` matters only to scores that compare actions with each other
         progress : round, log-determinant, ridge and number of actions
         rng : a generator, or in a simulation a list of r generators, one a trial
         """

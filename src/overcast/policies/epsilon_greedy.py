@@ -1,0 +1,54 @@
+"""Greedy, but for some rounds at random."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from overcast import _check
+from overcast._check import Array
+from overcast.models.base import Generators, Outlook, Progress, of_each
+from overcast.policies.base import Policy
+
+
+@dataclass(frozen=True)
+class EpsilonGreedy(Policy):
+    """With probability epsilon_t take any available action, all alike, else the one with the highest psi^T theta-hat.
+
+    Auer, Cesa-Bianchi & Fischer (2002) for epsilon_t of order 1 / t, which asks to know the gap between actions. The
+    default t^(-1/3) needs to know nothing: some t^(2/3) random rounds leave errors of order t^(-1/3), which costs as
+    much as the random rounds do, and regret grows as T^(2/3).
+
+    Parameters
+    ----------
+    epsilon : a probability, a function of the round t (1, 2, ...), or None for t^(-1/3)
+
+    Examples
+    --------
+    >>> EpsilonGreedy(epsilon=0.05)
+    EpsilonGreedy(epsilon=0.05)
+    """
+
+    epsilon: float | Callable[[int], float] | None = None
+
+    def __post_init__(self) -> None:
+        if self.epsilon is not None and not callable(self.epsilon):
+            object.__setattr__(self, "epsilon", _probability("epsilon", self.epsilon))
+
+    def epsilon_at(self, progress: Progress) -> float:
+        """Return epsilon_t."""
+        t = int(progress.round)
+        if self.epsilon is None:
+            return float(t ** (-1 / 3))
+        return _probability(f"epsilon({t})", self.epsilon(t)) if callable(self.epsilon) else self.epsilon
+
+    def scores(self, outlook: Outlook, progress: Progress, rng: Generators) -> Array:
+        # One number decides, the others rank the actions: whichever are available, each is as likely to be the first.
+        numbers = of_each(rng, lambda own: own.random(outlook.mean.shape[-1] + 1))
+        return np.where(numbers[..., :1] < self.epsilon_at(progress), numbers[..., 1:], outlook.mean)
+
+
+def _probability(name: str, value: object) -> float:
+    return _check.number("EpsilonGreedy", name, value, at_least=0.0, at_most=1.0)

@@ -1,0 +1,28 @@
+"""No exploration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from overcast._check import Array
+from overcast.models.base import Generators, Outlook, Progress
+from overcast.policies.base import Policy
+
+
+@dataclass(frozen=True)
+class Greedy(Policy):
+    """Take the action with the highest psi^T theta-hat.
+
+    It learns only what the contexts make it try, and may stay with a worse action for ever: for a bandit that has
+    learnt enough and may not experiment, and to compare with. `MostlyGreedy` explores where it has to.
+
+    Examples
+    --------
+    >>> Greedy()
+    Greedy()
+    """
+
+    random = False
+
+    def scores(self, outlook: Outlook, progress: Progress, rng: Generators) -> Array:
+        return outlook.mean

@@ -1,0 +1,48 @@
+"""Information-directed sampling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from overcast._check import Array
+from overcast.models.base import Generators, Outlook, Progress
+from overcast.policies.beta import Beta, WithBeta
+
+# Ratios of width to noise whose squares numbers can hold, with room to spare; below, log(1 + r^2) is r^2.
+LEAST, MOST = 1e-8, 1e100
+
+
+@dataclass(frozen=True)
+class IDS(WithBeta):
+    """Take the action that costs least for what it tells: the lowest gap(x)^2 / information(x).
+
+    gap(x) = max_x' (mean(x') + beta_t width(x')) - (mean(x) - beta_t width(x)) bounds what the action may cost,
+    information(x) = log(1 + width(x)^2 / noise(x)^2) is what its reward tells of theta. Deterministic
+    information-directed sampling, Kirschner & Krause (2018). It differs from `UCB` most where the noise differs between
+    actions; an action of little noise may be worth taking for what it tells of the others.
+
+    Scores are -gap / sqrt(information): zero for an action that is surely the best, -inf for one that is not and tells
+    nothing.
+
+    Parameters
+    ----------
+    beta : as in `UCB`
+
+    Examples
+    --------
+    >>> IDS(beta=2.0)
+    IDS(beta=2.0)
+    """
+
+    beta: Beta = 1.0
+
+    def scores(self, outlook: Outlook, progress: Progress, rng: Generators) -> Array:
+        half = self.half_interval(outlook, progress)
+        gap = outlook.highest(outlook.mean + half) - (outlook.mean - half)
+        gap = np.maximum(gap, 0.0)  # actions that are not available may be better
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            told = np.where(outlook.width > 0.0, np.minimum(outlook.width / outlook.noise, MOST), 0.0)
+            root = np.where(told < LEAST, told, np.sqrt(np.log1p(told * told)))
+            return np.where(gap > 0.0, -gap / root, 0.0)
