@@ -18,7 +18,7 @@ from overcast.beliefs import (
 )
 from overcast.decision import Decision, Option
 from overcast.models import Estimate, KernelModel, LinearModel
-from overcast.policies import UCB
+from overcast.policies import UCB, Proportional
 from overcast.simulation import Runs, simulate
 
 __version__ = "0.1.0"
@@ -39,6 +39,7 @@ __all__ = [
     "NoClosedForm",
     "Option",
     "PointMass",
+    "Proportional",
     "Quantiles",
     "Runs",
     "Sampler",
