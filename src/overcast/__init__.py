@@ -18,7 +18,16 @@ from overcast.beliefs import (
 )
 from overcast.decision import Decision, Option
 from overcast.models import Estimate, KernelModel, LinearModel
-from overcast.policies import IDS, UCB, EpsilonGreedy, Greedy, MostlyGreedy, PerturbedHistory, Thompson
+from overcast.policies import (
+    IDS,
+    UCB,
+    EpsilonGreedy,
+    Greedy,
+    MostlyGreedy,
+    PerturbedHistory,
+    Proportional,
+    Thompson,
+)
 from overcast.simulation import Runs, simulate
 
 __version__ = "0.1.0"
@@ -44,6 +53,7 @@ __all__ = [
     "Option",
     "PerturbedHistory",
     "PointMass",
+    "Proportional",
     "Quantiles",
     "Runs",
     "Sampler",

@@ -93,6 +93,7 @@ POLICIES: list[Policy] = [
     oc.IDS(confidence.Observed()),
     oc.IDS(lambda t: float(np.sqrt(t))),
     oc.UCB(confidence.Kernel(norm=2.0)),
+    oc.Proportional(),
 ]
 #: four seasons at one site and two at another, with both told apart by the last two factors
 SEASONS: dict[str, Any] = {
@@ -110,6 +111,8 @@ ENVIRONMENTS: list[Environment] = [
     environments.CoinFlip(),
     environments.CoinFlip(p=0.25, noise=0.0),
     environments.Adversarial(k=4, dim=2, choices=3, members=2),
+    environments.Drifting(k=4, dim=2),
+    environments.Drifting(k=1, dim=3, noise=0.0, spread=0.0, speed=0.0),
     environments.RKHS(k=4, context_dim=2),
     environments.MovieLens(users=2.0 * POINTS, movies=[[1.0, 0.5], [0.2, -1.0], [2.0, 0.0]], groups=[0, 0, 1, 1, 1, 2]),
     environments.MovieLens(users=2.0 * POINTS, movies=[[1.0, 0.5]], groups=list("aaabbb"), noise_values=[0.0]),

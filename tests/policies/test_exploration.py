@@ -28,7 +28,7 @@ each = pytest.mark.parametrize("policy", POLICIES, ids=repr)
 
 @cache
 def _curve(env: VectorEnvironment, policy: Policy) -> Any:
-    model = oc.LinearModel(env.features)
+    model = oc.LinearModel(env.features, ridge=1.0)
     return oc.simulate(env, model, policy, steps=STEPS, trials=TRIALS, seed=5).expected_regret
 
 
@@ -59,7 +59,7 @@ def test_with_a_kernel_too(policy: Policy) -> None:
 
 @each
 def test_a_bandit_is_saved_with_its_policy(policy: Policy, tmp_path: Path) -> None:
-    bandit = oc.Bandit(np.eye(4), oc.LinearModel(oc.features.Bilinear()), policy, seed=2)
+    bandit = oc.Bandit(np.eye(4), oc.LinearModel(oc.features.Bilinear(), ridge=1.0), policy, seed=2)
     for t in range(12):
         bandit.learn(bandit.decide([1.0, math.cos(t)]), reward=math.sin(t))
     bandit.save(tmp_path / "bandit.npz")

@@ -27,7 +27,7 @@ def test_greedy_takes_the_highest_mean() -> None:
 def test_random_rounds_take_all_available_actions_alike(available: list[int] | None, epsilon: float) -> None:
     """Action 2 is the best: it is taken with 1 - epsilon + epsilon / m, the m - 1 others with epsilon / m each. Counts
     are binomial; within five standard errors, 6e-7 each."""
-    bandit = oc.Bandit(np.eye(K), oc.LinearModel(oc.features.Bilinear()), EpsilonGreedy(epsilon), seed=3)
+    bandit = oc.Bandit(np.eye(K), oc.LinearModel(oc.features.Bilinear(), ridge=1.0), EpsilonGreedy(epsilon), seed=3)
     bandit.learn(bandit.decide([1.0], available=[2]), 100.0)  # means so large that no random score is near them
     n, may = 3000, list(range(K)) if available is None else available
     counts = np.bincount([bandit.decide([1.0], available).index for _ in range(n)], minlength=K) / n

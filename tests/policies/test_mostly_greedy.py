@@ -60,7 +60,7 @@ def test_varied_contexts_are_left_to_explore_by_themselves() -> None:
     """Measured: greedy in nine of ten later rounds."""
     rng = np.random.default_rng(1)
     theta = rng.normal(size=(3, 2))
-    bandit = oc.Bandit(np.eye(3), oc.LinearModel(oc.features.Bilinear()), MostlyGreedy(1.0))
+    bandit = oc.Bandit(np.eye(3), oc.LinearModel(oc.features.Bilinear(), ridge=1.0), MostlyGreedy(1.0))
     share = _greedy_rounds(bandit, rng.normal(size=(300, 2)), lambda i, c: float(theta[i] @ c + 0.1 * rng.normal()))
     assert share > 0.75
 
@@ -68,7 +68,7 @@ def test_varied_contexts_are_left_to_explore_by_themselves() -> None:
 def test_it_does_not_stay_with_a_worse_action() -> None:
     """Greedy takes the first action, which pays, for ever; the second pays more."""
     for policy, best in ((oc.Greedy(), 0), (MostlyGreedy(1.0), 1)):
-        bandit = oc.Bandit(["good", "better"], oc.LinearModel(oc.features.Bilinear()), policy)
+        bandit = oc.Bandit(["good", "better"], oc.LinearModel(oc.features.Bilinear(), ridge=1.0), policy)
         for _ in range(200):
             decision = bandit.decide([1.0])
             bandit.learn(decision, 0.5 + 0.4 * decision.index)
@@ -80,7 +80,9 @@ def test_greedy_rounds_cost_what_the_docstring_says() -> None:
     greedy rounds and Lemma 2. They fail in at most 5 % of the trials; none of these 20 do."""
     env = Adversarial()
     theorem = confidence.Expected(delta=0.05, noise=0.1)
-    runs = oc.simulate(env, oc.LinearModel(env.features), MostlyGreedy(theorem), steps=300, trials=20, seed=2)
+    runs = oc.simulate(
+        env, oc.LinearModel(env.features, ridge=1.0), MostlyGreedy(theorem), steps=300, trials=20, seed=2
+    )
     log_det = runs.log_det[:, -1]
     beta = theorem.beta(Progress(301, log_det, 1.0, 1))
     bound = (4 * math.sqrt(2) + math.sqrt(8)) * beta * np.sqrt(300 * log_det)
@@ -91,7 +93,9 @@ def test_it_keeps_up_with_ucb_on_the_synthetic_example() -> None:
     """Paired by trial, the two differ by less than a tenth: measured 2 %, and a standard error of 2 %."""
     env = Synthetic(k=20)
     costs = [
-        oc.simulate(env, oc.LinearModel(env.features), policy, steps=300, trials=30).expected_regret[:, -1].mean()
+        oc.simulate(env, oc.LinearModel(env.features, ridge=1.0), policy, steps=300, trials=30)
+        .expected_regret[:, -1]
+        .mean()
         for policy in (oc.UCB(10.0), MostlyGreedy(10.0))
     ]
     assert costs[1] < 1.1 * costs[0]

@@ -4,6 +4,7 @@ from overcast.environments.adversarial import Adversarial
 from overcast.environments.base import Environment, Round, Rounds, Trial, Trials, VectorEnvironment
 from overcast.environments.coin_flip import CoinFlip
 from overcast.environments.crop_trials import CropTrials
+from overcast.environments.drifting import Drifting
 from overcast.environments.movielens import MovieLens
 from overcast.environments.rkhs import RKHS
 from overcast.environments.synthetic import Synthetic
@@ -13,6 +14,7 @@ __all__ = [
     "Adversarial",
     "CoinFlip",
     "CropTrials",
+    "Drifting",
     "Environment",
     "MovieLens",
     "Round",

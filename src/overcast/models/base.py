@@ -63,21 +63,27 @@ class Learner(ABC):
     def estimate(self, view: Any) -> Estimate:
         """Return mean and width of all actions, shape (..., k)."""
 
-    @abstractmethod
     def prior(self, view: Any) -> Array:
         """Return the width of all actions before anything was learnt, |psi| / sqrt(lambda), shape (..., k)."""
+        raise self._mean_and_width_only()
 
-    @abstractmethod
     def noise(self, view: Any) -> Array:
         """Return the standard deviation of a reward of each action around its expectation, shape (..., k)."""
+        raise self._mean_and_width_only()
 
-    @abstractmethod
     def draw(self, view: Any, rng: Generators) -> Array:
         """Return psi^T V^-1/2 z of all actions for one standard normal z, shape (..., k)."""
+        raise self._mean_and_width_only()
 
-    @abstractmethod
     def perturb(self, view: Any, rng: Generators) -> Array:
         """Return psi^T V^-1 sum_s psi_s z_s of all actions for standard normal z_s, or its like in law, (..., k)."""
+        raise self._mean_and_width_only()
+
+    def _mean_and_width_only(self) -> TypeError:
+        return TypeError(
+            f"{type(self).__name__}: this model gives mean and width alone, and the policy asks for more; take UCB, or "
+            "LinearModel"
+        )
 
     @abstractmethod
     def evidence(self, view: Any, index: Index) -> Any:

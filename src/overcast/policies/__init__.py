@@ -6,7 +6,18 @@ from overcast.policies.greedy import Greedy
 from overcast.policies.ids import IDS
 from overcast.policies.mostly_greedy import MostlyGreedy
 from overcast.policies.perturbed_history import PerturbedHistory
+from overcast.policies.proportional import Proportional
 from overcast.policies.thompson import Thompson
 from overcast.policies.ucb import UCB
 
-__all__ = ["IDS", "UCB", "EpsilonGreedy", "Greedy", "MostlyGreedy", "PerturbedHistory", "Policy", "Thompson"]
+__all__ = [
+    "IDS",
+    "UCB",
+    "EpsilonGreedy",
+    "Greedy",
+    "MostlyGreedy",
+    "PerturbedHistory",
+    "Policy",
+    "Proportional",
+    "Thompson",
+]

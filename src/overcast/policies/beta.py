@@ -12,11 +12,19 @@ from overcast.confidence import Confidence
 from overcast.models.base import Outlook, Progress
 from overcast.policies.base import Policy
 
-Beta = float | Callable[[int], float] | Confidence
+Beta = float | Callable[[int], float] | Confidence | None
 
 
 class WithBeta(Policy):
-    """A policy, to be a frozen dataclass, with beta: a number, a function of the round, or the paper's beta_t."""
+    """A policy, to be a frozen dataclass, with beta: a number, a function of the round, the paper's beta_t, or None.
+
+    None takes beta_t = 1 + sqrt(1 - gamma_t / t), where t rewards determine gamma_t parameters (`Outlook.slack`): one
+    standard deviation for what is not known of theta, and as much of another as the residuals show of the noise, whose
+    root mean square is sqrt(1 - gamma / t) of it. Noise misleads, and the second deviation guards against that; while
+    the fit goes through every reward there is no sign of it, and each round determines one more parameter anyway. It
+    is meant for models that learn their own scale, whose widths are standard deviations. Others do not know gamma, and
+    get the limit, 2.
+    """
 
     beta: Beta
 
@@ -26,13 +34,16 @@ class WithBeta(Policy):
         name = type(self).__name__
         if isinstance(self.beta, type):
             raise TypeError(f"{name}: beta must be an instance such as {self.beta.__name__}(), got the class itself")
-        if not (isinstance(self.beta, Confidence) or callable(self.beta)):
+        if not (self.beta is None or isinstance(self.beta, Confidence) or callable(self.beta)):
             object.__setattr__(self, "beta", _check.number(name, "beta", self.beta, at_least=0.0))
 
-    def beta_at(self, progress: Progress) -> float | Array:
+    def beta_at(self, outlook: Outlook, progress: Progress) -> float | Array:
         """Return beta_t."""
         if isinstance(self.beta, float):
             return self.beta
+        if self.beta is None:
+            slack = outlook.slack
+            return 2.0 if slack is None else 1.0 + np.sqrt(slack)
         if isinstance(self.beta, Confidence):
             return self.beta.beta(progress)
         t = int(progress.round)
@@ -40,7 +51,7 @@ class WithBeta(Policy):
 
     def half_interval(self, outlook: Outlook, progress: Progress) -> Array:
         """Return beta_t times the width, half the confidence interval of each action, (..., k)."""
-        beta = self.beta_at(progress)
+        beta = self.beta_at(outlook, progress)
         if isinstance(beta, np.ndarray) and beta.ndim:
             beta = beta[..., None]
         return beta * outlook.width

@@ -36,7 +36,7 @@ class IDS(WithBeta):
     IDS(beta=2.0)
     """
 
-    beta: Beta = 1.0
+    beta: Beta = None
 
     def scores(self, outlook: Outlook, progress: Progress, rng: Generators) -> Array:
         half = self.half_interval(outlook, progress)

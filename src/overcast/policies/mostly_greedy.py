@@ -40,7 +40,7 @@ class MostlyGreedy(WithBeta):
     MostlyGreedy(beta=2.0, slack=2.0)
     """
 
-    beta: Beta = 1.0
+    beta: Beta = None
     slack: float = 2.0
 
     def __post_init__(self) -> None:

@@ -15,15 +15,19 @@ class UCB(WithBeta):
 
     Parameters
     ----------
-    beta : a number, a function of the round t (1, 2, ...), or the paper's beta_t from `overcast.confidence`
+    beta : a number, a function of the round t (1, 2, ...), or the paper's beta_t from `overcast.confidence`; None for
+        1 + sqrt(1 - gamma_t / t), between one and two standard deviations, which needs no tuning with a model that
+        learns its own scale (gamma_t is the number of parameters that t rewards determine)
 
     Examples
     --------
     >>> UCB(beta=2.0)
     UCB(beta=2.0)
+    >>> UCB()
+    UCB(beta=None)
     """
 
-    beta: Beta
+    beta: Beta = None
 
     def scores(self, outlook: Outlook, progress: Progress, rng: Generators) -> Array:
         return outlook.mean + self.half_interval(outlook, progress)

@@ -1,0 +1,83 @@
+"""A reward function that turns while it is being learnt."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from overcast import _check
+from overcast._check import Array
+from overcast.beliefs.stacked import GaussianStack
+from overcast.environments.base import Rounds, Stream, Trials, VectorEnvironment
+from overcast.features import Bilinear
+
+
+@dataclass(frozen=True)
+class Drifting(VectorEnvironment):
+    """f_t(x, c) = x^T Theta_t c with theta_t = cos(speed t) a + sin(speed t) b and mu_t = N(m_t, spread I).
+
+    a and b are random, orthogonal and of norm one, so that theta_t turns in a plane and keeps its norm; actions and the
+    centres m_t are standard normal, and so is the reward noise, up to its scale. No theorem of the paper holds here
+    unless `speed` is zero: x*_t is the best action under the f_t of its own round.
+
+    Parameters
+    ----------
+    k : number of actions, drawn anew for each trial
+    dim : of actions and contexts, 2 or more
+    noise : standard deviation of the reward noise
+    spread : variance of the context around its forecast
+    speed : angle, in radians, by which theta turns each round; 0 for a world that stands still
+    """
+
+    k: int = 50
+    dim: int = 3
+    noise: float = 0.1
+    spread: float = 0.25
+    speed: float = 0.005
+
+    features = Bilinear()
+
+    def __post_init__(self) -> None:
+        _check.integer("Drifting", "k", self.k, at_least=1)
+        _check.integer("Drifting", "dim", self.dim, at_least=2)
+        for name in ("noise", "spread", "speed"):
+            _check.number("Drifting", name, getattr(self, name), at_least=0.0)
+
+    def start_all(self, rngs: Sequence[np.random.Generator]) -> Trials:
+        return _DriftingTrials(self, rngs)
+
+
+class _DriftingTrials(Trials):
+    def __init__(self, env: Drifting, rngs: Sequence[np.random.Generator]) -> None:
+        self._env = env
+        r, c = len(rngs), env.dim
+        self.actions = np.stack([rng.standard_normal((env.k, c)) for rng in rngs])
+        plane = np.stack([_plane(rng, c * c) for rng in rngs])  # (r, 2, d)
+        # f_t(x, c) = (cos a_x + sin b_x)^T c
+        self._by_action = self.actions[:, None] @ plane.reshape(r, 2, c, c)  # (r, 2, k, c)
+        self.theta = None if env.speed else plane[:, 0]
+        contexts, noise = zip(*(rng.spawn(2) for rng in rngs), strict=True)
+        self._contexts = Stream(contexts, 2 * c)
+        self._noise = Stream(noise, 1)
+
+    def step(self, past: NDArray[np.intp]) -> Rounds:
+        env, angle = self._env, self._env.speed * past.shape[1]
+        draws = self._contexts.next()
+        centre = draws[:, : env.dim]
+        context = centre + math.sqrt(env.spread) * draws[:, env.dim :]
+        rows = math.cos(angle) * self._by_action[:, 0] + math.sin(angle) * self._by_action[:, 1]  # (r, k, c)
+        rewards = rows @ np.stack([context, centre], axis=-1)  # (r, k, 2)
+        noise = env.noise * self._noise.next()[:, 0]
+        return Rounds(GaussianStack(centre, env.spread), context, rewards[..., 0], rewards[..., 1], noise)
+
+
+def _plane(rng: np.random.Generator, d: int) -> Array:
+    """Return two random orthogonal vectors of norm one, (2, d)."""
+    a, b = rng.standard_normal((2, d))
+    a /= np.linalg.norm(a)
+    b -= (b @ a) * a
+    return np.stack([a, b / np.linalg.norm(b)])

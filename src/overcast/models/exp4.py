@@ -1,0 +1,244 @@
+"""EXP4: exponential weights over experts, each a candidate for the reward function."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from overcast import _check
+from overcast._check import Array
+from overcast.beliefs.base import Belief
+from overcast.beliefs.stacked import BeliefStack
+from overcast.features import FeatureMap
+from overcast.models.base import Estimate, Generators, Index, LastingLearner, Model
+
+# Scores that agree to so many digits tie, and the lowest index is advised.
+TIE = 1e-12
+
+
+@dataclass(frozen=True)
+class Exp4(Model):
+    """Competes with the best of n experts, where expert j advises the action with the highest E_mu[phi]^T theta_j.
+
+    It assumes nothing about rewards but their range, learns slowly for it, and is to be used with
+    `policies.Proportional`: means are log p_t(x), and widths zero, with
+    p_t(x) = (1 - gamma_t) q_t(x) + gamma_t / k, where q_t(x) is the share of the experts that advise x in weights
+    proportional to exp(-eta_t L_j). L_j sums up the losses of expert j, (high - y_s) / (high - low) / p_s(x_s) in
+    rounds where it advised the action taken, and none in others.
+    With m = min(k, n), eta_t = (log n / (m t))^{1/2} and gamma_t = min(1/2, eta_t), the regret against the best expert
+    is in expectation at most (high - low) (3 (m T log n)^{1/2} + 2 (T log n / m)^{1/2}), for all T.
+
+    After Auer, Cesa-Bianchi, Freund & Schapire, "The nonstochastic multiarmed bandit problem" (SIAM J. Comput. 32,
+    2002), with losses in place of gains and a rate that needs no horizon, as in Bubeck & Cesa-Bianchi, "Regret analysis
+    of stochastic and nonstochastic multi-armed bandit problems" (2012).
+
+    A context revealed afterwards says nothing about the odds of the draw, so that it is refused. With `available=` an
+    action is drawn from p_t over those available, yet weighted by p_t over all: experts whose advice is often missing
+    are then rated too high.
+
+    Parameters
+    ----------
+    features : phi
+    experts : (n, d) array of theta_j, or how many random directions to take, 2 or more
+    low, high : range of the rewards; others count as the nearer end. None for the range of those seen so far, to which
+        all earlier rewards are scaled anew; the bound does not cover that
+    rate : factor of eta_t
+    seed : of the random directions
+
+    Examples
+    --------
+    >>> from overcast.features import Bilinear
+    >>> Exp4(Bilinear(), experts=[[1.0, 0.0], [0.0, 1.0]], low=0.0, high=5.0)
+    Exp4(Bilinear(), 2 experts, low=0.0, high=5.0, rate=1.0)
+    """
+
+    features: FeatureMap
+    experts: Any
+    low: float | None = None
+    high: float | None = None
+    rate: float = 1.0
+    seed: int = 0
+
+    ridge = 1.0  # of no use here
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.features, FeatureMap):
+            raise TypeError(
+                f"Exp4: features must be a feature map such as Bilinear(), got {_check.short(self.features)}"
+            )
+        if np.ndim(self.experts) == 0:
+            object.__setattr__(self, "experts", _check.integer("Exp4", "experts", self.experts, at_least=2))
+        else:
+            experts = _check.array("Exp4", "experts", self.experts, ("n", "d"))
+            _check.integer("Exp4", "number of experts", len(experts), at_least=2)
+            # Tuples can be compared, hashed and written to files.
+            object.__setattr__(self, "experts", tuple(map(tuple, experts.tolist())))
+        if (self.low is None) != (self.high is None):
+            raise ValueError(f"Exp4: low and high must be given both or not at all, got {self.low} and {self.high}")
+        if self.low is not None:
+            low = _check.number("Exp4", "low", self.low)
+            object.__setattr__(self, "low", low)
+            object.__setattr__(self, "high", _check.number("Exp4", "high", self.high, above=low))
+        object.__setattr__(self, "rate", _check.number("Exp4", "rate", self.rate, above=0.0))
+        _check.integer("Exp4", "seed", self.seed, at_least=0)
+
+    def __repr__(self) -> str:
+        n = self.experts if isinstance(self.experts, int) else len(self.experts)
+        return f"Exp4({self.features}, {n} experts, low={self.low}, high={self.high}, rate={self.rate})"
+
+    def directions(self, d: int) -> Array:
+        """Return theta_j of the experts, (n, d)."""
+        if isinstance(self.experts, int):
+            draws = np.random.default_rng(self.seed).standard_normal((self.experts, d))
+            return np.asarray(draws / np.linalg.norm(draws, axis=-1, keepdims=True))
+        experts = np.array(self.experts)
+        if experts.shape[1] != d:
+            raise ValueError(f"Exp4: experts must have the {d} dimensions of the features, got {experts.shape[1]}")
+        return experts
+
+    def start(self, actions: Array, context_dim: int) -> Exp4Learner:
+        return Exp4Learner(self, actions, context_dim)
+
+
+class View:
+    """The features psi (k, d) of all actions, the action each expert advises (n,) and, once estimated, p_t (k,)."""
+
+    __slots__ = ("advice", "odds", "psi")
+
+    def __init__(self, psi: Array, advice: NDArray[np.intp]) -> None:
+        self.psi, self.advice = psi, advice
+        self.odds: Array | None = None
+
+
+class Evidence(NamedTuple):
+    """A round to learn from.
+
+    advisers : (n,) one for experts that advised the action taken, else zero
+    probability : p_t of the action taken
+    norm : of its features
+    """
+
+    advisers: Array
+    probability: float
+    norm: float
+
+
+class Exp4Learner(LastingLearner):
+    """Sums over the rounds in which an expert advised the action taken: of 1 / p and of y / p.
+
+    L_j = (high sum 1 / p - sum y / p) / (high - low) is linear in them, whatever the range turns out to be.
+    """
+
+    def __init__(self, model: Exp4, actions: Array, context_dim: int) -> None:
+        self._at = model.features.at(actions, context_dim)
+        self._experts = model.directions(model.features.size(actions.shape[1], context_dim))
+        self._k, n = len(actions), len(self._experts)
+        self._given = None if model.low is None or model.high is None else (model.low, model.high)
+        self._rate = model.rate * math.sqrt(math.log(n) / min(self._k, n))
+        self._rounds = 0
+        self._range = (0.0, 0.0) if self._given is None else self._given
+        self._weight, self._gain = np.zeros(n), np.zeros(n)
+
+    def encode(self, belief: Belief | BeliefStack) -> View:
+        assert isinstance(belief, Belief)
+        return self._view(self._at.expected(belief))
+
+    def encode_sampled(self, belief: Belief | BeliefStack, samples: int, rng: Generators) -> View:
+        assert isinstance(belief, Belief)
+        assert isinstance(rng, np.random.Generator)
+        return self._view(self._at.sampled(belief, samples, rng))
+
+    def _view(self, psi: Array) -> View:
+        scores = self._experts @ psi.T  # (n, k)
+        top = scores.max(axis=-1, keepdims=True)
+        return View(psi, np.asarray((scores >= top - TIE * np.abs(top)).argmax(axis=-1)))
+
+    @property
+    def weights(self) -> Array:
+        """The shares of the experts, (n,)."""
+        low, high = self._range
+        if not high > low:
+            return np.full(len(self._weight), 1.0 / len(self._weight))
+        losses = (high * self._weight - self._gain) / (high - low)
+        shares = np.exp(-self._eta * (losses - losses.min()))
+        return np.asarray(shares / shares.sum())
+
+    @property
+    def _eta(self) -> float:
+        return self._rate / math.sqrt(self._rounds + 1)
+
+    def estimate(self, view: View) -> Estimate:
+        gamma = min(0.5, self._eta)
+        q = np.bincount(view.advice, self.weights, self._k)
+        odds = np.asarray((1.0 - gamma) * q + gamma / self._k, dtype=np.float64)
+        view.odds = odds
+        return Estimate(np.log(odds), np.zeros(self._k))
+
+    def evidence(self, view: View, index: Index) -> Evidence:
+        if view.odds is None:
+            raise ValueError(
+                "Exp4: context must stay hidden, got one revealed after deciding; learn without it, or use LinearModel"
+            )
+        i = int(index)
+        return Evidence((view.advice == i) * 1.0, float(view.odds[i]), float(np.linalg.norm(view.psi[i])))
+
+    def learn(self, evidence: Evidence, reward: float | Array) -> None:
+        y = float(reward)
+        if self._given is None:
+            low, high = self._range if self._rounds else (y, y)
+            self._range = min(low, y), max(high, y)
+        else:
+            y = min(max(y, self._given[0]), self._given[1])
+        self._rounds += 1
+        self._weight += evidence.advisers / evidence.probability
+        self._gain += evidence.advisers * (y / evidence.probability)
+
+    def norm(self, evidence: Evidence) -> Array:
+        return np.asarray(evidence.norm)
+
+    @property
+    def log_det(self) -> float:
+        return 0.0
+
+    def state(self) -> dict[str, Array]:
+        return {
+            "rounds": np.array(float(self._rounds)),
+            "range": np.array(self._range),
+            "weight": self._weight.copy(),
+            "gain": self._gain.copy(),
+        }
+
+    def restore(self, state: dict[str, Array]) -> None:
+        for name, fresh in self.state().items():
+            if state[name].shape != fresh.shape:
+                raise ValueError(f"Exp4: {name} must have shape {fresh.shape}, got {state[name].shape}")
+        self._rounds = int(state["rounds"])
+        self._range = float(state["range"][0]), float(state["range"][1])
+        self._weight, self._gain = np.array(state["weight"]), np.array(state["gain"])
+
+    def pack(self, evidence: Sequence[Evidence]) -> dict[str, Array]:
+        return {
+            "advisers": np.array([item.advisers for item in evidence]).reshape(len(evidence), len(self._weight)),
+            "probability": np.array([item.probability for item in evidence]),
+            "norm": np.array([item.norm for item in evidence]),
+        }
+
+    def unpack(self, arrays: dict[str, Array]) -> Sequence[Evidence]:
+        if arrays["advisers"].shape[1:] != self._weight.shape:
+            raise ValueError("its rounds were learnt with other experts")
+        each = zip(arrays["advisers"], arrays["probability"], arrays["norm"], strict=True)
+        return [Evidence(advisers, float(p), float(norm)) for advisers, p, norm in each]
+
+    def merge(self, other: Exp4Learner) -> None:
+        if not other._rounds:
+            return
+        mine, theirs = self._range if self._rounds else other._range, other._range
+        self._range = min(mine[0], theirs[0]), max(mine[1], theirs[1])
+        self._rounds += other._rounds
+        self._weight += other._weight
+        self._gain += other._gain
