@@ -36,7 +36,7 @@ class Bandit:
     ----------
     actions : (k, a) array, mapping name -> vector, DataFrame (index = names), or a list of names (unit vectors)
     model : how rewards are estimated, e.g. `LinearModel(features)`
-    policy : how estimates become a choice, e.g. `UCB(beta)`
+    policy : how estimates become a choice, e.g. `UCB()`
     samples : None for the exact expectation, L for the average of L draws of the belief a round, "t" for L = t
     seed : of the bandit's own randomness
 
@@ -45,7 +45,7 @@ class Bandit:
     Examples
     --------
     >>> import overcast as oc
-    >>> bandit = oc.Bandit({"early": [1, 0], "late": [0, 1]}, oc.LinearModel(oc.features.Bilinear()), oc.UCB(1.0))
+    >>> bandit = oc.Bandit({"early": [1, 0], "late": [0, 1]}, oc.LinearModel(oc.features.Bilinear()), oc.UCB())
     >>> forecast = oc.Gaussian([20.0, 1.0], [4.0, 0.1])
     >>> decision = bandit.decide(forecast)
     >>> decision.action
