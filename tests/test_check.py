@@ -111,6 +111,13 @@ def test_open_bounds() -> None:
     _message(caught)
 
 
+def test_closed_bounds() -> None:
+    assert _check.number("Owner", "thing", 1, at_least=1.0, at_most=1.0) == 1.0
+    with pytest.raises(ValueError, match=r"must be <= 1, got 1\.5$") as caught:
+        _check.number("Owner", "thing", 1.5, at_most=1.0)
+    _message(caught)
+
+
 def test_integers() -> None:
     for value in (3, np.int64(3), np.uint8(3)):
         out = _check.integer("Owner", "thing", value, at_least=3)

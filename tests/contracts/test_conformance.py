@@ -393,6 +393,8 @@ def test_a_random_policy_of_ones_own() -> None:
     [
         (lambda e, p, rng: e.mean[..., :-1], "scores must have shape"),
         (lambda e, p, rng: e.mean * np.nan, "must be finite"),
+        (lambda e, p, rng: np.where(e.width > 0.5, np.inf, e.mean), "must be finite"),
+        (lambda e, p, rng: np.where(e.mean.ndim == 2, -np.inf, e.mean), "lock-step.* -inf for the same actions"),
         (lambda e, p, rng: e.mean + np.random.default_rng().random(e.mean.shape), "same seed"),
         (lambda e, p, rng: e.mean - e.mean.mean(), "lock-step"),
         (_in_place, "leave the estimate"),

@@ -14,12 +14,12 @@ from overcast._check import Array
 from overcast.beliefs import Gaussian
 from overcast.beliefs.stacked import GaussianStack, PointStack
 from overcast.features import Bilinear, Disjoint, FeatureMap, Function, Polynomial, Quadratic
-from overcast.kernels import RBF, Constant, Linear, Product
+from overcast.kernels import RBF, Constant, Kernel, Linear, Product
 from overcast.models import KernelModel, LinearModel, Model, Outlook
 from overcast.models.learners import MAX_DENSE_WORK
 from overcast.models.mean_context import MeanContext
 from overcast.models.ridge import MAX_GROWTH, Ridge
-from support import Given, linear_map
+from support import Given, linear_map, refused
 
 C = 3
 
@@ -218,6 +218,22 @@ def test_actions_that_are_alike_move_alike() -> None:
     assert np.abs(moved[:, :4] - moved[:, :1]).max() < 1e-4 < np.abs(moved).max()
     assert np.abs(moved - moved[:, :1]).max() < 6 * 1e-3 / math.sqrt(1e-3)  # slope of the prior: 1 / lengthscale
     assert moved.std() == pytest.approx(float(outlook.width.mean()), rel=0.9)  # far beyond six standard errors
+
+
+class _Wrong(Kernel):
+    """Positive with each point itself, but not positive semi-definite."""
+
+    def _evaluate(self, left: Array, right: Array) -> Array:
+        return np.asarray(1.0 - np.abs(left[:, None, 0] - right[None, :, 0]))
+
+
+def test_a_kernel_that_is_none_cannot_be_drawn_from() -> None:
+    learner = KernelModel(Product(_Wrong(), Constant()), 0.1).start(np.array([[0.0], [9.0]]), 1)
+    view = learner.encode(oc.PointMass([0.0]))
+    with refused(
+        ValueError, "KernelModel", "positive semi-definite", "_Wrong", "an eigenvalue of -7 between the actions"
+    ):
+        learner.draw(view, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 
 import overcast as oc
+from overcast._check import Array
+from overcast.models import Outlook, Progress
+from overcast.policies import Policy
 from overcast.policies.base import highest
+from support import outlook
 
 
 def test_the_highest_score_is_taken() -> None:
@@ -43,3 +47,30 @@ def test_equal_actions_tie_under_any_context() -> None:
         assert decision.top(7)[0].index == 0
         assert sorted(option.index for option in decision.top(7)) == list(range(7))
         bandit.learn(decision, rng.normal())
+
+
+class _Watchful(Policy):
+    """Keeps what it was told of the available actions."""
+
+    random = False
+
+    def __init__(self) -> None:
+        self.seen: list[list[int] | None] = []
+
+    def scores(self, outlook: Outlook, progress: Progress, rng: object) -> Array:
+        self.seen.append(None if outlook.available is None else np.flatnonzero(outlook.available).tolist())
+        return outlook.mean
+
+
+def test_policies_are_told_what_is_available() -> None:
+    policy = _Watchful()
+    bandit = oc.Bandit(np.eye(4), oc.LinearModel(oc.features.Bilinear()), policy)
+    for available in (None, [3, 1], [False, False, True, False]):
+        bandit.decide([1.0], available)
+    assert policy.seen == [None, [1, 3], [2]]
+
+
+def test_the_highest_of_the_available_actions() -> None:
+    values = np.array([[3.0, 1.0, 2.0], [0.0, 5.0, -1.0]])
+    np.testing.assert_array_equal(outlook(values, values).highest(values), [[3.0], [5.0]])
+    np.testing.assert_array_equal(outlook(values, values, available=[2]).highest(values), [[2.0], [-1.0]])

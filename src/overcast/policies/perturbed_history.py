@@ -11,8 +11,8 @@ from overcast._check import Array
 from overcast.models.base import Generators, Outlook, Progress
 from overcast.policies.base import Policy
 
-# Rewards' worth of precision below which the past says nothing of an action. One reward of its own is enough, and so
-# is what others tell of it, if not much; on the paper's synthetic example half a reward costs more and 0.01 no less.
+# Rewards' worth of precision below which the past counts as silent on an action. One reward of its own is enough,
+# and so is some of what others tell of it; more makes the start longer, and costs more on the synthetic example.
 MIN_REWARDS = 0.1
 
 
@@ -32,7 +32,7 @@ class PerturbedHistory(Policy):
 
     Parameters
     ----------
-    scale : standard deviation of the noise, in the unit of the rewards
+    scale : standard deviation of the added noise over that which the model takes rewards to have, as in `Thompson`
 
     Examples
     --------

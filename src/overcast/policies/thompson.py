@@ -21,7 +21,8 @@ class Thompson(Policy):
 
     Parameters
     ----------
-    scale : standard deviation of the rewards around their expectation, in their unit
+    scale : multiplies the widths: 1 where the model knows the noise of rewards, and where it takes it for one, as with
+        a given ridge, its standard deviation in the unit of the rewards
 
     Examples
     --------
