@@ -146,9 +146,7 @@ def test_save_load_and_merge(features: FeatureMap, tmp_path: Path) -> None:
         part = bandits[t % 2]
         decision = part.decide(belief)
         part.learn(decision, reward)
-        while bandits[2].decide(belief).index != decision.index:  # learn the same round in one place
-            bandits[2].policy = oc.UCB(float(rng.random() * 5))
-        bandits[2].learn(f"{bandits[2]._tokens[-1]}-{bandits[2]._round}", reward)
+        bandits[2].learn(bandits[2].decide(belief, available=[decision.index]), reward)
     merged = bandits[0]
     merged.merge(bandits[1])
     at = _belief(rng)

@@ -105,23 +105,24 @@ class NoisyLearner(LastingLearner):
 
     def _take(self, sums: Sums) -> None:
         """Fit to the sums, or raise and change nothing."""
-        if not all(np.isfinite(part).all() for part in sums):
+        try:
+            if not all(np.isfinite(part).all() for part in sums):
+                raise np.linalg.LinAlgError
+            root = np.linalg.cholesky(sums.squares + self._ridge * np.eye(len(sums.target)))  # V = R R^T
+        except np.linalg.LinAlgError:
             raise ValueError(
                 "NoisyContext: features must be of a size that numbers can hold, got larger; scale the contexts"
-            )
-        self._sums = sums
-        ridged = sums.squares + self._ridge * np.eye(len(sums.target))
-        root = np.linalg.cholesky(ridged)  # V = R R^T
+            ) from None
         left = scipy.linalg.solve_triangular(root, sums.errors, lower=True, check_finite=False)
         share = scipy.linalg.solve_triangular(root, left.T, lower=True, check_finite=False)  # R^-1 C R^-T
-        errors, vectors = np.linalg.eigh((share + share.T) / 2.0)
+        errors, vectors = np.linalg.eigh(share)
         kept = np.maximum(1.0 - errors, max(float(sums.rounds), 1.0) ** -0.25)
         half = scipy.linalg.solve_triangular(root, vectors, lower=True, trans="T", check_finite=False)
+        self._sums = sums
         self._half = half / np.sqrt(kept)  # M^-1 = half half^T
         self.theta = self._half @ (self._half.T @ sums.target)
-        # below zero where the correction outweighs what was seen
         log_det = 2.0 * np.log(np.diagonal(root) / math.sqrt(self._ridge)).sum() + np.log(kept).sum()
-        self._log_det = max(0.0, float(log_det))
+        self._log_det = max(0.0, float(log_det))  # negative where the correction outweighs what was seen
 
     def encode(self, belief: Belief | BeliefStack) -> Reading:
         assert isinstance(belief, Belief)
