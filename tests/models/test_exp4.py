@@ -209,3 +209,16 @@ def test_a_revealed_context_is_refused_and_leaves_the_decision_open() -> None:
     with refused(ValueError, "Exp4", "context must stay hidden", "learn without it"):
         bandit.learn(decision, 1.0, context=[1.0, 2.0])
     bandit.learn(decision, 1.0)
+
+
+def test_odds_have_no_uncertainty() -> None:
+    learner = Exp4(Bilinear(), EXPERTS).start(ACTIONS, 2)
+    view, rng = learner.encode(oc.PointMass([1.0, 2.0])), np.random.default_rng(0)
+    for zeros in (
+        learner.prior(view),
+        learner.draw(view, rng),
+        learner.perturb(view, rng),
+        learner.estimate(view).width,
+    ):
+        np.testing.assert_array_equal(zeros, np.zeros(5))
+    np.testing.assert_array_equal(learner.noise(view), np.ones(5))

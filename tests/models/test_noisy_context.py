@@ -73,6 +73,25 @@ def test_formulas(features: FeatureMap, samples: int) -> None:
         assert floored  # single draws leave the matrix indefinite now and then
 
 
+def test_draws_and_perturbations_have_the_covariance_of_their_formulas() -> None:
+    """M is that of the widths. 20,000 draws: entries are within 0.06 of the largest, six standard errors."""
+    learner = NoisyContext(Bilinear(), RIDGE).start(ACTIONS, 2)
+    rng = np.random.default_rng(1)
+    squares, errors = np.zeros((4, 4)), np.zeros((4, 4))
+    for t in range(30):
+        evidence = learner.evidence(learner.encode_sampled(oc.Gaussian(rng.normal(size=2), 0.2), 1, rng), t % 5)
+        learner.learn(evidence, 1.0)
+        squares += np.outer(evidence.psi, evidence.psi)
+        errors += evidence.covariance
+    view = learner.encode(oc.PointMass([1.0, -0.4]))
+    inverse = np.linalg.inv(_corrected(squares, errors, 30))
+    for method, middle in ((learner.draw, inverse), (learner.perturb, inverse @ squares @ inverse)):
+        got, want = np.cov([method(view, rng) for _ in range(20_000)], rowvar=False), view.psi @ middle @ view.psi.T
+        np.testing.assert_allclose(got, want, rtol=0, atol=0.06 * want.max())
+    np.testing.assert_allclose(learner.prior(view), np.linalg.norm(view.psi, axis=1) / np.sqrt(RIDGE))
+    np.testing.assert_array_equal(learner.noise(view), np.ones(5))
+
+
 def test_the_covariance_of_a_normal_belief_from_draws() -> None:
     """The average of 2000 covariances of 100 draws each: the error of an entry is about 0.003, and 0.03 is allowed."""
     cov = np.array([[1.0, 0.6], [0.6, 0.5]])

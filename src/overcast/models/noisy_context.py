@@ -148,6 +148,26 @@ class NoisyLearner(LastingLearner):
     def estimate(self, view: Reading) -> Estimate:
         return Estimate(view.psi @ self.theta, np.linalg.norm(view.psi @ self._half, axis=-1))
 
+    def prior(self, view: Reading) -> Array:
+        """Return the width of all actions before anything was learnt, (k,)."""
+        return np.asarray(np.linalg.norm(view.psi, axis=-1) / math.sqrt(self._ridge))
+
+    def noise(self, view: Reading) -> Array:
+        """Return the standard deviation of a reward, in whose unit the widths are, (k,)."""
+        return np.ones(len(self._actions))
+
+    def draw(self, view: Reading, rng: Generators) -> Array:
+        """Return a joint normal deviation of the means with standard deviation `width`, (k,)."""
+        assert isinstance(rng, np.random.Generator)
+        return np.asarray(view.psi @ (self._half @ rng.standard_normal(len(self.theta))))
+
+    def perturb(self, view: Reading, rng: Generators) -> Array:
+        """Return, in law, how far the means move with standard normal noise added to every reward, (k,)."""
+        assert isinstance(rng, np.random.Generator)
+        values, vectors = np.linalg.eigh(self._sums.squares)
+        noise = vectors @ (np.sqrt(np.maximum(values, 0.0)) * rng.standard_normal(len(values)))  # sum_s psi_s z_s
+        return np.asarray(view.psi @ (self._half @ (self._half.T @ noise)))
+
     def evidence(self, view: Reading, index: Index) -> Evidence:
         phi = self._features._evaluate(self._actions[index][None], view.points)[0]  # (n, d)
         away = phi - view.weights @ phi / view.weights.sum()
