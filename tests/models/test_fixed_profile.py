@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +53,22 @@ def _naive(features: FeatureMap, actions: Array, seen: list[Array], taken: list[
     return Estimate(psi @ inverse @ b, np.array(widths))
 
 
+class _Unit(np.random.Generator):
+    """Its normal numbers are one unit vector."""
+
+    def __init__(self, i: int) -> None:
+        super().__init__(np.random.PCG64())
+        self._i = i
+
+    def standard_normal(self, n: int) -> Array:  # type: ignore[override]
+        return np.asarray(np.eye(n)[self._i])
+
+
+def linear_map(draw: Callable[[np.random.Generator], Array], n: int) -> Array:
+    """Return M (n, k) with draw = M^T z for the n normal numbers z that it takes."""
+    return np.stack([draw(_Unit(i)) for i in range(n)])
+
+
 @each
 def test_formulas(features: FeatureMap) -> None:
     actions = _actions(features)
@@ -76,6 +93,34 @@ def test_formulas(features: FeatureMap) -> None:
         psi = np.mean(seen, axis=0)[taken]
         V = RIDGE * np.eye(psi.shape[1]) + psi.T @ psi
         assert learner.log_det == pytest.approx(np.linalg.slogdet(V / RIDGE)[1], abs=1e-9)
+
+
+@each
+def test_draws_and_perturbations_have_the_covariance_of_their_formulas(features: FeatureMap) -> None:
+    """They are linear in normal numbers, M^T z; one unit vector after the other in place of z gives M."""
+    actions = _actions(features)
+    learner = FixedProfile(features, RIDGE).start(actions, 2)
+    rng = np.random.default_rng(1)
+    seen, taken = [], []
+    for _ in range(9):
+        belief, index = _belief(rng), int(rng.integers(len(actions)))
+        learner.learn(learner.evidence(learner.encode(belief), index), float(rng.normal()))
+        seen.append(features.expected(actions, belief))
+        taken.append(index)
+    belief = _belief(rng)
+    view = learner.encode(belief)
+    psi = np.mean([*seen, features.expected(actions, belief)], axis=0)
+    d, k = psi.shape[1], len(actions)
+    inverse = np.linalg.inv(RIDGE * np.eye(d) + psi[taken].T @ psi[taken])
+    pure = np.sqrt(np.vecdot(psi @ inverse, psi))
+    draws = linear_map(lambda g: learner.draw(view, g), d)
+    more = learner.estimate(view).width / pure
+    np.testing.assert_allclose(draws.T @ draws, np.outer(more, more) * (psi @ inverse @ psi.T), atol=1e-9)
+    moved = linear_map(lambda g: learner.perturb(view, g), k)
+    want = psi @ inverse @ psi[taken].T @ psi[taken] @ inverse @ psi.T
+    np.testing.assert_allclose(moved.T @ moved, want, atol=1e-9)
+    np.testing.assert_allclose(learner.prior(view), np.linalg.norm(psi, axis=1) / np.sqrt(RIDGE))
+    np.testing.assert_array_equal(learner.noise(view), np.ones(k))
 
 
 @each
@@ -146,9 +191,7 @@ def test_save_load_and_merge(features: FeatureMap, tmp_path: Path) -> None:
         part = bandits[t % 2]
         decision = part.decide(belief)
         part.learn(decision, reward)
-        while bandits[2].decide(belief).index != decision.index:  # learn the same round in one place
-            bandits[2].policy = oc.UCB(float(rng.random() * 5))
-        bandits[2].learn(f"{bandits[2]._tokens[-1]}-{bandits[2]._round}", reward)
+        bandits[2].learn(bandits[2].decide(belief, available=[decision.index]), reward)
     merged = bandits[0]
     merged.merge(bandits[1])
     at = _belief(rng)

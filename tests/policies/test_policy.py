@@ -64,7 +64,7 @@ class _Watchful(Policy):
 
 def test_policies_are_told_what_is_available() -> None:
     policy = _Watchful()
-    bandit = oc.Bandit(np.eye(4), oc.LinearModel(oc.features.Bilinear()), policy)
+    bandit = oc.Bandit(np.eye(4), oc.LinearModel(oc.features.Bilinear(), ridge=1.0), policy)
     for available in (None, [3, 1], [False, False, True, False]):
         bandit.decide([1.0], available)
     assert policy.seen == [None, [1, 3], [2]]

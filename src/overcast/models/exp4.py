@@ -179,6 +179,22 @@ class Exp4Learner(LastingLearner):
         view.odds = odds
         return Estimate(np.log(odds), np.zeros(self._k))
 
+    def prior(self, view: View) -> Array:
+        """Return zeros: there are no widths."""
+        return np.zeros(self._k)
+
+    def noise(self, view: View) -> Array:
+        """Return ones: rewards are in no relation to the means."""
+        return np.ones(self._k)
+
+    def draw(self, view: View, rng: Generators) -> Array:
+        """Return zeros: odds are known."""
+        return np.zeros(self._k)
+
+    def perturb(self, view: View, rng: Generators) -> Array:
+        """Return zeros likewise."""
+        return np.zeros(self._k)
+
     def evidence(self, view: View, index: Index) -> Evidence:
         if view.odds is None:
             raise ValueError(

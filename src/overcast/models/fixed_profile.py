@@ -131,13 +131,41 @@ class ProfileLearner(LastingLearner):
         return np.asarray(np.linalg.qr(np.concatenate([rows, math.sqrt(self._ridge) * np.eye(self._d)]), mode="r"))
 
     def estimate(self, view: Array) -> Estimate:
+        psi, error, root = self._now(view)
+        width = np.linalg.norm(_half(root, psi), axis=0)
+        return Estimate(psi @ _solve(root, self._sums @ psi), width + error)
+
+    def _now(self, view: Array) -> tuple[Array, Array, Array]:
+        """Return the profiles with this round (k, d), rho_x / lambda^{1/2} (k,) and the root of V (d, d)."""
         profile, n = self._with(view), self._rounds + 1
         psi = self._features(profile.mean)
-        root = self._root(psi)
-        theta = scipy.linalg.cho_solve((root, False), self._sums @ psi, check_finite=False)
-        half = scipy.linalg.solve_triangular(root, psi.T, trans="T", check_finite=False)  # (d, k)
-        error = np.sqrt(self._scatter(profile.squares) / (n * max(n - 1, 1)))
-        return Estimate(psi @ theta, np.linalg.norm(half, axis=0) + error / math.sqrt(self._ridge))
+        error = np.sqrt(self._scatter(profile.squares) / (n * max(n - 1, 1) * self._ridge))
+        return psi, error, self._root(psi)
+
+    def prior(self, view: Array) -> Array:
+        """Return the width of all actions before anything was learnt, (k,)."""
+        psi, *_ = self._now(view)
+        return np.asarray(np.linalg.norm(psi, axis=-1) / math.sqrt(self._ridge))
+
+    def noise(self, view: Array) -> Array:
+        """Return the standard deviation of a reward, in whose unit the widths are, (k,)."""
+        return np.ones(len(self._counts))
+
+    def draw(self, view: Array, rng: Generators) -> Array:
+        """Return a joint deviation of the means, correlated by theta alone, with standard deviation `width`, (k,)."""
+        assert isinstance(rng, np.random.Generator)
+        psi, error, root = self._now(view)
+        half = _half(root, psi)
+        width = np.linalg.norm(half, axis=0)
+        more = np.divide(error, width, out=np.zeros_like(width), where=width > 0.0)
+        return np.asarray((1.0 + more) * (rng.standard_normal(self._d) @ half))
+
+    def perturb(self, view: Array, rng: Generators) -> Array:
+        """Return how far the means move with standard normal noise added to every reward, (k,)."""
+        assert isinstance(rng, np.random.Generator)
+        psi, _, root = self._now(view)
+        noise = np.sqrt(self._counts) * rng.standard_normal(len(psi))  # rounds of one action have one profile
+        return np.asarray(psi @ _solve(root, noise @ psi))
 
     def evidence(self, view: Array, index: Index) -> Evidence:
         return Evidence(int(index), view)
@@ -204,3 +232,13 @@ class ProfileLearner(LastingLearner):
         self._counts += other._counts
         self._sums += other._sums
         self._log_det = None
+
+
+def _solve(root: Array, target: Array) -> Array:
+    """Return V^-1 target, (d,)."""
+    return np.asarray(scipy.linalg.cho_solve((root, False), target, check_finite=False))
+
+
+def _half(root: Array, psi: Array) -> Array:
+    """Return R^-T psi of all actions, (d, k), whose columns have the norms of psi under V^-1."""
+    return np.asarray(scipy.linalg.solve_triangular(root, psi.T, trans="T", check_finite=False))

@@ -105,23 +105,24 @@ class NoisyLearner(LastingLearner):
 
     def _take(self, sums: Sums) -> None:
         """Fit to the sums, or raise and change nothing."""
-        if not all(np.isfinite(part).all() for part in sums):
+        try:
+            if not all(np.isfinite(part).all() for part in sums):
+                raise np.linalg.LinAlgError
+            root = np.linalg.cholesky(sums.squares + self._ridge * np.eye(len(sums.target)))  # V = R R^T
+        except np.linalg.LinAlgError:
             raise ValueError(
                 "NoisyContext: features must be of a size that numbers can hold, got larger; scale the contexts"
-            )
-        self._sums = sums
-        ridged = sums.squares + self._ridge * np.eye(len(sums.target))
-        root = np.linalg.cholesky(ridged)  # V = R R^T
+            ) from None
         left = scipy.linalg.solve_triangular(root, sums.errors, lower=True, check_finite=False)
         share = scipy.linalg.solve_triangular(root, left.T, lower=True, check_finite=False)  # R^-1 C R^-T
-        errors, vectors = np.linalg.eigh((share + share.T) / 2.0)
+        errors, vectors = np.linalg.eigh(share)
         kept = np.maximum(1.0 - errors, max(float(sums.rounds), 1.0) ** -0.25)
         half = scipy.linalg.solve_triangular(root, vectors, lower=True, trans="T", check_finite=False)
+        self._sums = sums
         self._half = half / np.sqrt(kept)  # M^-1 = half half^T
         self.theta = self._half @ (self._half.T @ sums.target)
-        # below zero where the correction outweighs what was seen
         log_det = 2.0 * np.log(np.diagonal(root) / math.sqrt(self._ridge)).sum() + np.log(kept).sum()
-        self._log_det = max(0.0, float(log_det))
+        self._log_det = max(0.0, float(log_det))  # negative where the correction outweighs what was seen
 
     def encode(self, belief: Belief | BeliefStack) -> Reading:
         assert isinstance(belief, Belief)
@@ -146,6 +147,26 @@ class NoisyLearner(LastingLearner):
 
     def estimate(self, view: Reading) -> Estimate:
         return Estimate(view.psi @ self.theta, np.linalg.norm(view.psi @ self._half, axis=-1))
+
+    def prior(self, view: Reading) -> Array:
+        """Return the width of all actions before anything was learnt, (k,)."""
+        return np.asarray(np.linalg.norm(view.psi, axis=-1) / math.sqrt(self._ridge))
+
+    def noise(self, view: Reading) -> Array:
+        """Return the standard deviation of a reward, in whose unit the widths are, (k,)."""
+        return np.ones(len(self._actions))
+
+    def draw(self, view: Reading, rng: Generators) -> Array:
+        """Return a joint normal deviation of the means with standard deviation `width`, (k,)."""
+        assert isinstance(rng, np.random.Generator)
+        return np.asarray(view.psi @ (self._half @ rng.standard_normal(len(self.theta))))
+
+    def perturb(self, view: Reading, rng: Generators) -> Array:
+        """Return, in law, how far the means move with standard normal noise added to every reward, (k,)."""
+        assert isinstance(rng, np.random.Generator)
+        values, vectors = np.linalg.eigh(self._sums.squares)
+        noise = vectors @ (np.sqrt(np.maximum(values, 0.0)) * rng.standard_normal(len(values)))  # sum_s psi_s z_s
+        return np.asarray(view.psi @ (self._half @ (self._half.T @ noise)))
 
     def evidence(self, view: Reading, index: Index) -> Evidence:
         phi = self._features._evaluate(self._actions[index][None], view.points)[0]  # (n, d)
