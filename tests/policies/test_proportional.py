@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import stats
-from tests.support import outlook
 
 import overcast as oc
 from overcast.models import Progress
 from overcast.policies.base import highest
+from support import outlook
 
 ODDS = np.array([0.5, 0.2, 0.05, 0.25])
 DRAWS = 20_000
