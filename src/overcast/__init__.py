@@ -1,6 +1,6 @@
 """Decide under a forecast: bandits whose context is known only as a distribution."""
 
-from overcast import confidence, environments, features, kernels, models
+from overcast import calibration, confidence, environments, features, kernels, models
 from overcast.bandit import Bandit
 from overcast.beliefs import (
     Belief,
@@ -16,6 +16,7 @@ from overcast.beliefs import (
     as_belief,
     belief_from_json,
 )
+from overcast.calibration import Recalibrated
 from overcast.decision import Decision, Option
 from overcast.models import Estimate, KernelModel, LinearModel
 from overcast.policies import UCB
@@ -40,10 +41,12 @@ __all__ = [
     "Option",
     "PointMass",
     "Quantiles",
+    "Recalibrated",
     "Runs",
     "Sampler",
     "as_belief",
     "belief_from_json",
+    "calibration",
     "confidence",
     "environments",
     "features",

@@ -67,7 +67,7 @@ class Recalibrated:
     ...     fixed.learn(forecast, context=rng.normal(forecast.mean() + 2.0, 3.0))  # two too low, and too sure by far
     >>> better = fixed(Gaussian([20.0], 1.0))
     >>> better.mean().round(1), np.sqrt(better.variance()).round(1)
-    (array([22.2]), array([2.9]))
+    (array([22.]), array([2.9]))
     """
 
     def __init__(self, memory: int = MEMORY) -> None:
@@ -78,9 +78,7 @@ class Recalibrated:
         """Return the belief, corrected by what was learnt so far; anything `as_belief` takes will do."""
         belief = as_belief(belief)
         self._fitting(belief.dim)
-        if not any(len(track.rows) for track in self._tracks):
-            return belief
-        return self.correct(belief, centre_and_spread(belief))
+        return self.correct(belief, centre_and_spread(belief)) if self.outcomes else belief
 
     def learn(self, belief: Any, context: ArrayLike | Belief) -> None:
         """Take in what came of a forecast.
@@ -128,6 +126,9 @@ class Recalibrated:
 
     def correct(self, belief: Belief, note: Array) -> Belief:
         """Return the belief, of which `note` is centre and spread (2, c), corrected."""
+        self._fitting(belief.dim)
+        if not self.outcomes:
+            return belief
         shift, scale, noise = np.zeros(belief.dim), np.ones(belief.dim), np.zeros(belief.dim)
         for i, (track, m, s) in enumerate(zip(self._tracks, *note, strict=True)):
             correction = track.correction
@@ -193,6 +194,24 @@ class Recalibrated:
     def _fitting(self, dim: int) -> None:
         if self._tracks and dim != len(self._tracks):
             raise ValueError(f"Recalibrated: belief must have dimension {len(self._tracks)}, got {dim}")
+
+
+def recalibrate(beliefs: Sequence[Any], outcomes: ArrayLike, memory: int = MEMORY) -> list[Belief]:
+    """Return t forecasts, each corrected by what came of those before it; outcomes (t, c), or (t,) for one dimension.
+
+    Examples
+    --------
+    >>> recalibrate([[20.0], [21.0], [25.0]], [23.0, 24.0, 28.0])[-1].mean()  # so far, all of them were three too low
+    array([27.])
+    """
+    fixed, out = Recalibrated(memory), []
+    happened = _check.floats("recalibrate", "outcomes", outcomes)
+    if happened.ndim == 0 or len(happened) != len(beliefs):
+        raise ValueError(f"recalibrate: outcomes must be one for each of the {len(beliefs)} beliefs, got {happened.shape}")
+    for belief, context in zip(beliefs, happened, strict=True):
+        out.append(fixed(belief))
+        fixed.learn(belief, context)
+    return out
 
 
 def _factor(track: Track) -> float:
