@@ -358,9 +358,7 @@ def _recalibrated(recalibrate: bool | Recalibrated) -> Recalibrated | None:
     if isinstance(recalibrate, Recalibrated):
         return copy.deepcopy(recalibrate)
     if not isinstance(recalibrate, (bool, np.bool_)):
-        raise TypeError(
-            f"Bandit: recalibrate must be True, False or a Recalibrated, got {_check.short(recalibrate)}"
-        )
+        raise TypeError(f"Bandit: recalibrate must be True, False or a Recalibrated, got {_check.short(recalibrate)}")
     return Recalibrated() if recalibrate else None
 
 

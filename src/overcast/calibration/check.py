@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,7 +65,7 @@ class Calibration:
         With n + 1 bins it is the rank histogram of an ensemble of n members.
         """
         edges = np.arange(_check.integer("Calibration", "bins", bins, at_least=1) + 1) / bins
-        return np.array([self._mass(low, high) for low, high in zip(edges[:-1], edges[1:], strict=True)])
+        return np.array([self._mass(low, high) for low, high in pairwise(edges.tolist())])
 
     @cached_property
     def members(self) -> int | None:
@@ -83,10 +84,10 @@ class Calibration:
 
         2 / (n + 1) is expected, unless outcomes and members are often equal.
         """
-        if not all(isinstance(belief, Ensemble) for belief in self.beliefs):
+        points = [belief.support()[0] for belief in self.beliefs if isinstance(belief, Ensemble)]
+        if len(points) < len(self):
             return None
-        points = [belief.support() or () for belief in self.beliefs]
-        least, most = (np.array([end(p[0], axis=0) for p in points]) for end in (np.min, np.max))
+        least, most = (np.array([end(p, axis=0) for p in points]) for end in (np.min, np.max))
         return np.asarray(((self.outcomes < least) | (self.outcomes > most)).mean(axis=0))
 
     @property

@@ -1,10 +1,11 @@
 """The correction of one dimension, from forecasts and what came of them.
 
-Outcomes are taken as y = m + bias + slope (m - centre) + error, where m is the forecast's mean, and the error's standard
-deviation as factor * sqrt((1 - trust) usual^2 + trust s^2), where s is the forecast's spread and usual its root mean
-square. A factor alone would not do: spreads that say little of the error still differ from day to day, and stretching
-them stretches that too. The regression is Huber's, the factor comes from a quantile of the errors, and trust from the
-likelihood of Student's t: a few wild outcomes do little to any of them. All is relative to the size of the numbers.
+Outcomes are taken as y = m + bias + slope (m - centre) + error, where m is the forecast's mean, and the error's
+standard deviation as factor * sqrt((1 - trust) usual^2 + trust s^2), where s is the forecast's spread and usual its
+root mean square. A factor alone would not do: spreads that say little of the error still differ from day to day, and
+stretching them stretches that too. The regression is Huber's, the factor comes from a quantile of the errors, and
+trust from the likelihood of Student's t: a few wild outcomes do little to any of them. All is relative to the size of
+the numbers.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from overcast._check import Array
 
 # No correction counts as much as this many outcomes: a bias shows soon; slopes and spreads take longer to tell.
 PRIOR_BIAS, PRIOR_SLOPE, PRIOR_FACTOR = 1.0, 10.0, 5.0
-# Errors beyond so many standard deviations pull no harder than one at it. Lower values would mistake skewed errors, such
-# as those of rain, for outliers, and move the mean towards the median.
+# Errors beyond so many standard deviations pull no harder than one at it. Lower values would mistake skewed errors,
+# such as those of rain, for outliers, and move the mean towards the median.
 HUBER = 3.0
 # The share of errors that the factor goes by, and the standard normal's quantile for it.
 SHARE, QUANTILE = 0.8, 1.2815515655446004

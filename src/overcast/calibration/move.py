@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.special import ndtri
 
@@ -74,7 +76,7 @@ def _ensemble(points: Array, weights: Array, noise: Array) -> Ensemble:
     return Ensemble(blurred, np.repeat(weights / (NODES * len(at)), NODES * len(at)))
 
 
-def _parts(beliefs: tuple[Belief, ...] | list[Belief], shift: Array, scale: Array, noise: Array) -> list[Belief]:
+def _parts(beliefs: Sequence[Belief], shift: Array, scale: Array, noise: Array) -> list[Belief]:
     cuts = np.cumsum([part.dim for part in beliefs])[:-1]
     pieces = (np.split(values, cuts) for values in (shift, scale, noise))
     return [move(part, *piece) for part, *piece in zip(beliefs, *pieces, strict=True)]

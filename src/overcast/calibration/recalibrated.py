@@ -47,11 +47,12 @@ class Track(NamedTuple):
 class Recalibrated:
     """Learns the bias and the spread that forecasts lack from contexts as they are revealed, and corrects beliefs.
 
-    Each dimension has a correction of its own: its mean is regressed on the forecast's, its spread stretched or shrunk
-    to the size of the errors so far. Outcomes count in the order in which they come, and nothing is known of later ones. It starts
-    with no correction, and moves away from it as evidence grows. Beliefs stay of their kind where that is possible (a normal belief stays
-    normal, an ensemble an ensemble) and keep their correlations. A forecast without any spread gets one from
-    the errors: a point becomes normal. Dimensions that never err, such as constants, are left alone.
+    Each dimension has a correction of its own (`calibration.fit`): its mean is regressed on the forecast's, its spread
+    stretched or shrunk to the size of the errors so far. Outcomes count in the order in which they come, and nothing is
+    known of later ones. It starts with no correction, and moves away from it as evidence grows. Beliefs stay of their
+    kind where that is possible (a normal belief stays normal, an ensemble an ensemble) and keep their correlations. A
+    forecast without any spread gets one from the errors: a point becomes normal. Dimensions that never err, such as
+    constants, are left alone.
 
     Parameters
     ----------
@@ -207,7 +208,9 @@ def recalibrate(beliefs: Sequence[Any], outcomes: ArrayLike, memory: int = MEMOR
     fixed, out = Recalibrated(memory), []
     happened = _check.floats("recalibrate", "outcomes", outcomes)
     if happened.ndim == 0 or len(happened) != len(beliefs):
-        raise ValueError(f"recalibrate: outcomes must be one for each of the {len(beliefs)} beliefs, got {happened.shape}")
+        raise ValueError(
+            f"recalibrate: outcomes must be one for each of the {len(beliefs)} beliefs, got {happened.shape}"
+        )
     for belief, context in zip(beliefs, happened, strict=True):
         out.append(fixed(belief))
         fixed.learn(belief, context)

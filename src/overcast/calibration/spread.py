@@ -21,9 +21,7 @@ def centre_and_spread(belief: Belief) -> Array:
     try:
         mean, deviation = np.asarray(belief.mean()), _spread(belief)
     except NoClosedForm:
-        raise ValueError(
-            f"Recalibrated: belief must have a mean and a variance, got {_check.short(belief)}"
-        ) from None
+        raise ValueError(f"Recalibrated: belief must have a mean and a variance, got {_check.short(belief)}") from None
     return np.stack([mean, np.where(deviation <= ROUNDING * np.abs(mean), 0.0, deviation)])
 
 

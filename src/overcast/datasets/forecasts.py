@@ -6,8 +6,8 @@ ensemble or mean and standard deviation of a normal forecast:
     temp, tempfc.1, tempfc.2, ..., tempfc.n        members, numbered from 1
     demand, demand_mean, demand_sd                 normal
 
-Several quantities may stand side by side; other columns, such as dates, are not read. Rows are in order of time. A row without an
-outcome (empty or NA) is left out.
+Several quantities may stand side by side; other columns, such as dates, are not read. Rows are in order of time. A
+row without an outcome (empty or NA) is left out.
 """
 
 from __future__ import annotations
@@ -65,7 +65,9 @@ class _Columns:
 def read_forecasts(path: Path, only: str | None = None) -> ForecastRecord:
     """Read a file of forecasts and outcomes, all quantities in it or one."""
     if not path.is_file():
-        raise FileNotFoundError(f"{path}: expected a CSV file of forecasts, found {'a folder' if path.is_dir() else 'nothing'}")
+        raise FileNotFoundError(
+            f"{path}: expected a CSV file of forecasts, found {'a folder' if path.is_dir() else 'nothing'}"
+        )
     quantities: list[_Columns] = []
     beliefs: list[Belief] = []
     outcomes: list[list[float]] = []
@@ -77,9 +79,7 @@ def read_forecasts(path: Path, only: str | None = None) -> ForecastRecord:
             left_out += 1
             continue
         outcomes.append([files.real(path, line, quantity.name, row[quantity.name]) for quantity in quantities])
-        numbers = [
-            [files.real(path, line, column, row[column]) for column in quantity.all] for quantity in quantities
-        ]
+        numbers = [[files.real(path, line, column, row[column]) for column in quantity.all] for quantity in quantities]
         beliefs.append(_belief(path, line, quantities, numbers))
     if not outcomes:
         raise files.bad(path, 1, f"expected rows with {EXPECTED}, got {left_out} rows, none with an outcome")
@@ -119,7 +119,9 @@ def _quantities(path: Path, columns: list[str], only: str | None) -> list[_Colum
         if numbered:
             gaps = [i for i in range(1, len(numbered) + 1) if i not in numbered]
             if gaps:
-                raise files.bad(path, 1, f"expected members {name}fc.1 to {name}fc.{max(numbered)}; {gaps[0]} is missing")
+                raise files.bad(
+                    path, 1, f"expected members {name}fc.1 to {name}fc.{max(numbered)}; {gaps[0]} is missing"
+                )
             found.append(_Columns(name, tuple(numbered[i] for i in sorted(numbered))))
         elif {f"{name}_mean", f"{name}_sd"} <= set(columns):
             found.append(_Columns(name))

@@ -22,7 +22,7 @@ class Judged:
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return the cells of the table, without its header."""
-        out = []
+        out: list[tuple[str, ...]] = []
         for i, name in enumerate(self.record.names):
             for title, found in (("as they came", self.before), ("recalibrated", self.after)):
                 outside = "" if found.outside is None else f"{found.outside[i]:.0%}"
