@@ -17,7 +17,7 @@ import numpy as np
 from overcast._check import Array
 
 # No correction counts as much as this many outcomes: a bias shows soon; slopes and spreads take longer to tell.
-PRIOR_BIAS, PRIOR_SLOPE, PRIOR_FACTOR = 1.0, 10.0, 5.0
+PRIOR_BIAS, PRIOR_SLOPE, PRIOR_FACTOR = 3.0, 10.0, 5.0
 # Errors beyond so many standard deviations pull no harder than one at it. Lower values would mistake skewed errors,
 # such as those of rain, for outliers, and move the mean towards the median.
 HUBER = 3.0
@@ -39,13 +39,14 @@ class Correction(NamedTuple):
     bias: float = 0.0  # added at the usual forecast
     slope: float = 0.0  # added for each unit that a forecast lies above the usual one
     centre: float = 0.0  # the usual forecast
+    reach: float = 0.0  # how far from it the slope goes: not beyond the forecasts that it was learnt from
     factor: float = 1.0  # of the spread
     usual: float = 0.0  # spread, that which the factor multiplies where trust is zero
     trust: float = 1.0  # in the differences between spreads
 
     def mean(self, m: float) -> float:
         """Return the mean for a forecast with the mean `m`."""
-        return m + self.bias + self.slope * (m - self.centre)
+        return m + self.bias + self.slope * min(max(m - self.centre, -self.reach), self.reach)
 
     def deviation(self, s: float) -> float:
         """Return the standard deviation for a forecast with the spread `s`."""
@@ -85,11 +86,12 @@ def fit(means: Array, spreads: Array, outcomes: Array) -> Correction:
         determinant = total * square - cross * cross
         bias = float((square * left - cross * right) / determinant)
         slope = float((total * right - cross * left) / determinant)
-    if informative and factor > 0.0:
-        factor = factor ** (n / (n + PRIOR_FACTOR))
     if n > 1:
         factor *= np.sqrt((n + 1) / (n - 1))  # the errors are about a line through themselves
-    return Correction(bias * unit, slope * unit / width, centre, float(factor), usual * unit, float(trust))
+    if informative:
+        factor = np.sqrt((n * factor**2 + PRIOR_FACTOR) / (n + PRIOR_FACTOR))
+    reach = width * float(np.abs(x).max())
+    return Correction(bias * unit, slope * unit / width, centre, reach, float(factor), usual * unit, float(trust))
 
 
 def _standardised(means: Array) -> tuple[float, Array, float]:

@@ -41,7 +41,7 @@ from overcast.models import LinearModel
 from overcast.policies import UCB
 from overcast.simulation.runs import draw_band, mean_and_error
 
-TRIALS = 50
+TRIALS = 30
 DEGREES = np.arange(21.0)[:, None]
 COST, DAMAGE, CRITICAL, NOISE = 0.1, (0.3, 1.2), (-5.0, 5.0), 0.3
 BETA = 1.0
