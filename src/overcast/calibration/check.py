@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import stdtrit
 
 from overcast import _check
 from overcast._check import Array
 from overcast.beliefs import Belief, Ensemble, as_belief
 from overcast.calibration import scores
 from overcast.calibration.pit import pit
-from overcast.calibration.spread import centre_and_spread
+from overcast.calibration.spread import centre_and_spread, members
 from overcast.calibration.uniform import p_value
 from overcast.calibration.verdict import sentence
 
@@ -99,13 +100,15 @@ class Calibration:
     def factor(self) -> Array:
         """(c,) by how much errors, the bias apart, exceed what forecasts say of them: above 1 is over-confident.
 
-        80 % of errors fall within the forecast's standard deviation times this times 1.28. Infinite where forecasts
-        claim to know the outcome but do not; 1 where they do.
+        80 % of errors fall within the forecast's standard deviation times this times 1.28 (times the quantile of
+        Student's t where that deviation is one of few members). Infinite where forecasts claim to know the outcome but
+        do not; 1 where they do.
         """
-        errors, spreads = np.abs(self._errors - self.bias), self.notes[:, 1]
+        quantiles = np.array([_quantile(belief) for belief in self.beliefs])
+        errors, spreads = np.abs(self._errors - self.bias), self.notes[:, 1] * quantiles[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios = np.where(errors == 0.0, 0.0, errors / spreads)
-        factor = np.quantile(ratios, 0.8, axis=0, method="higher") / QUANTILE
+        factor = np.quantile(ratios, 0.8, axis=0, method="higher")
         return np.where((errors == 0.0).all(axis=0) & (spreads == 0.0).all(axis=0), 1.0, factor)
 
     @property
@@ -168,6 +171,12 @@ class Calibration:
         inside = np.clip(np.minimum(upper, high) - np.maximum(lower, low), 0.0, None)
         sharp = (lower >= low) & ((lower < high) | ((high == 1.0) & (lower == 1.0)))
         return np.asarray(np.where(width > 0.0, inside / np.where(width > 0.0, width, 1.0), sharp).mean(axis=0))
+
+
+def _quantile(belief: Belief) -> float:
+    """Return what 80 % of errors are below, in units of the error's size that the forecast claims."""
+    n = members(belief) if isinstance(belief, Ensemble) else np.inf
+    return float(stdtrit(n - 1.0, 0.9)) if 1.0 < n < np.inf else QUANTILE
 
 
 def check(
