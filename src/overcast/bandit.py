@@ -295,6 +295,8 @@ class Bandit:
                 bandit.recalibrated = Recalibrated(header["recalibrate"])
                 bandit.recalibrated.restore(_within("recalibrate.", arrays))
                 bandit._notes = dict(zip(header["open"], arrays["recalibrate.notes"], strict=True))
+                if len(bandit.recalibrated.bias) not in (0, bandit._dim or len(bandit.recalibrated.bias)):
+                    raise ValueError("the corrections do not fit the contexts")
             bandit._rng.bit_generator.state = header["rng"]
             if bandit._dim is not None:
                 bandit._learner = bandit._start(bandit._dim)

@@ -66,7 +66,7 @@ def test_a_dimension_without_spread_gets_one_and_the_other_is_kept(belief: oc.Be
     testing.check_belief(moved)
     expected = belief.cov() + np.diag([0.0, 9.0])
     tolerance = 1e-12 if moved.exact else 0.5  # five standard errors of an estimate from 10,000 draws
-    np.testing.assert_allclose(moved.mean(), belief.mean() + [0.0, 5.0], atol=tolerance)
+    np.testing.assert_allclose(moved.mean(), belief.mean() + np.array([0.0, 5.0]), atol=tolerance)
     np.testing.assert_allclose(moved.cov(), expected, atol=tolerance)
 
 

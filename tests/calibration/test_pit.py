@@ -64,7 +64,7 @@ def test_mixtures_average_and_parts_stand_side_by_side() -> None:
 
 
 def test_draws_come_close_where_nothing_else_is_known() -> None:
-    """A normal outcome at 0.5 falls within five standard errors of its place, false alarm below 1e-6, by fixed draws."""
+    """A normal outcome at 0.5 falls within five standard errors of its place: false alarm below 1e-6, draws fixed."""
     sampler = oc.Sampler(lambda n, rng: rng.normal(size=(n, 1)), 1)
     low, high = interval(sampler, 0.5)[0]
     assert low == pytest.approx(scipy.stats.norm.cdf(0.5), abs=5 * np.sqrt(0.25 / 1000))

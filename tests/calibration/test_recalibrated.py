@@ -35,7 +35,7 @@ def taught(kind: str, days: int = 150, seed: int = 0) -> tuple[oc.Recalibrated, 
     rng = np.random.default_rng(seed)
     fixed = oc.Recalibrated()
     centres = rng.normal([10.0, -5.0], [6.0, 3.0], (days, 2))
-    contexts = rng.normal(centres + [3.0, -2.0], [4.0, 0.5])
+    contexts = rng.normal(centres + np.array([3.0, -2.0]), [4.0, 0.5])
     for centre, context in zip(centres, contexts, strict=True):
         fixed.learn(KINDS[kind](centre), context)
     return fixed, centres, contexts

@@ -21,7 +21,11 @@ WEIGHTS = np.array([0.1, 0.3, 0.0, 0.2, 0.1, 0.25, 0.05])
 def naive(points: Array, weights: Array, y: Array) -> float:
     """E||X - y|| - E||X - X'|| / 2, pair by pair."""
     first = sum(w * np.linalg.norm(p - y) for p, w in zip(points, weights, strict=True))
-    pairs = [(w * v, np.linalg.norm(p - q)) for p, w in zip(points, weights, strict=True) for q, v in zip(points, weights, strict=True)]
+    pairs = [
+        (w * v, np.linalg.norm(p - q))
+        for p, w in zip(points, weights, strict=True)
+        for q, v in zip(points, weights, strict=True)
+    ]
     return float(first - sum(w * d for w, d in pairs) / 2)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -180,7 +180,7 @@ def _quantile(belief: Belief) -> float:
 
 
 def check(
-    beliefs: Sequence[Any], outcomes: ArrayLike, names: Sequence[str] | None = None, seed: int = 0
+    beliefs: Iterable[Any], outcomes: ArrayLike, names: Sequence[str] | None = None, seed: int = 0
 ) -> Calibration:
     """Judge forecasts by what happened.
 

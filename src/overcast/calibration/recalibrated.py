@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -189,15 +189,15 @@ class Recalibrated:
         if sum(lengths) != len(state["rows"]):
             raise ValueError("the outcomes do not fit their numbers")
         pieces = np.split(state["rows"].reshape(-1, 3), np.cumsum(lengths)[:-1]) if lengths else []
-        corrections = [Correction(*row) for row in state["corrections"].tolist()]
-        self._tracks = tuple(map(Track, pieces, state["new"].tolist(), corrections))
+        corrections = [Correction(*row) for row in state["corrections"].reshape(-1, len(Correction())).tolist()]
+        self._tracks = tuple(Track(*parts) for parts in zip(pieces, state["new"].tolist(), corrections, strict=True))
 
     def _fitting(self, dim: int) -> None:
         if self._tracks and dim != len(self._tracks):
             raise ValueError(f"Recalibrated: belief must have dimension {len(self._tracks)}, got {dim}")
 
 
-def recalibrate(beliefs: Sequence[Any], outcomes: ArrayLike, memory: int = MEMORY) -> list[Belief]:
+def recalibrate(beliefs: Iterable[Any], outcomes: ArrayLike, memory: int = MEMORY) -> list[Belief]:
     """Return t forecasts, each corrected by what came of those before it; outcomes (t, c), or (t,) for one dimension.
 
     Examples
@@ -205,13 +205,13 @@ def recalibrate(beliefs: Sequence[Any], outcomes: ArrayLike, memory: int = MEMOR
     >>> recalibrate([[20.0], [21.0], [25.0]], [23.0, 24.0, 28.0])[-1].mean()  # so far, all of them were three too low
     array([27.])
     """
-    fixed, out = Recalibrated(memory), []
+    fixed, forecasts, out = Recalibrated(memory), list(beliefs), []
     happened = _check.floats("recalibrate", "outcomes", outcomes)
-    if happened.ndim == 0 or len(happened) != len(beliefs):
+    if happened.ndim == 0 or len(happened) != len(forecasts):
         raise ValueError(
-            f"recalibrate: outcomes must be one for each of the {len(beliefs)} beliefs, got {happened.shape}"
+            f"recalibrate: outcomes must be one for each of the {len(forecasts)} beliefs, got {happened.shape}"
         )
-    for belief, context in zip(beliefs, happened, strict=True):
+    for belief, context in zip(forecasts, happened, strict=True):
         out.append(fixed(belief))
         fixed.learn(belief, context)
     return out
