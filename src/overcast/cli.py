@@ -119,7 +119,7 @@ def _reproduce(args: argparse.Namespace) -> None:
     names = FIGURE_1 if args.experiment == "all" else (args.experiment,)
     for option, users in USED_BY.items():
         if getattr(args, option) is not None and not set(users) & set(names):
-            raise ValueError(f"--{option} is for {' and '.join(users)}, got it with {args.experiment}")
+            raise ValueError(f"--{option} is for {_listed(users)}, got it with {args.experiment}")
     size: dict[str, Any] = dict(QUICK) if args.quick else {}
     size |= {name: getattr(args, name) for name in ("trials", "steps") if getattr(args, name) is not None}
     if args.experiment == "forecasts":
@@ -136,6 +136,10 @@ def _reproduce(args: argparse.Namespace) -> None:
         folder = _made(args.out / args.experiment)
         side_by_side(outcomes, folder)
         print(f"\nAll side by side: {folder / 'report.html'} or {folder / 'figure.png'}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join([*([", ".join(names[:-1])] if names[:-1] else []), names[-1]])
 
 
 def _prepare(name: str, args: argparse.Namespace) -> Callable[[Executor | None], Experiment]:
@@ -228,7 +232,7 @@ def _calibrate(args: argparse.Namespace) -> None:
     print(f"\nThe last {half} of {len(record.outcomes)}, each corrected by what was known by then:\n")
     _print_rows([calibrate.HEADER, *judged.rows()], left=2)
     if len(record.names) > 1:
-        print(f"\nEnergy score of all together: {judged.before.energy:.3f}, recalibrated {judged.after.energy:.3f}.")
+        print(f"\nEnergy score of all together: {judged.before.energy:.3g}, recalibrated {judged.after.energy:.3g}.")
     print(f"\nOpen {calibrate.draw(judged, _made(args.out / 'calibrate'))}")
 
 

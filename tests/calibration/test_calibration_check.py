@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.stats
 
 import overcast as oc
 from overcast._check import Array
@@ -96,7 +97,7 @@ def test_each_dimension_has_its_line_and_constants_are_named() -> None:
     lines = check(beliefs, outcomes).verdict.splitlines()
     assert lines[0] == "dimension 1: a constant, known exactly."
     assert "look right" in lines[1]
-    assert "over-confident: they leave no room for error" in lines[2]
+    assert "over-confident: too often they leave no room for error" in lines[2]
 
 
 def test_scores_are_averages() -> None:
@@ -130,6 +131,8 @@ def test_what_does_not_fit_is_refused() -> None:
         check([[1.0], [2.0]], [1.0, 2.0, 3.0])
     with refused(ValueError, "check", "dimension 1 of the outcomes, got 11 at index 0", "(n, 1)"):
         check(np.zeros((5, 11)), np.zeros(5))
+    with refused(ValueError, "check", "belief must have a mean and a variance", "Frozen"):
+        check([oc.Frozen(scipy.stats.cauchy())], [1.0])
     with refused(ValueError, "check", "names must be 1"):
         check([[1.0]], [1.0], ["a", "b"])
     with refused(ValueError, "check", "outcomes must be finite"):

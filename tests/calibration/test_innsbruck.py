@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from overcast.calibration import Calibration, check, recalibrate
+from overcast.calibration import Calibration, check, fit, recalibrate
 from overcast.datasets.forecasts import ForecastRecord, read_innsbruck
 from real_data import FOLDER, needs
 
@@ -60,6 +60,19 @@ def test_scores_improve(record: ForecastRecord, after: Calibration) -> None:
     assert gain[TEMP] < 0.25
     assert gain[RAIN] < 0.9
     assert after.energy < 0.4 * before.energy
+
+
+def test_doubting_the_spread_earns_its_place(
+    record: ForecastRecord, after: Calibration, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With spreads taken at their word and stretched by a factor alone, the score is a tenth higher at least."""
+    pytest.importorskip("scoringrules")
+    monkeypatch.setattr(fit, "TRUST", np.ones(1))
+    monkeypatch.setattr(fit, "PRIOR_TRUST", np.ones(1))
+    half = len(after)
+    stretched = recalibrate(record.beliefs, record.outcomes)[-half:]
+    trusting = check(stretched, record.outcomes[-half:], record.names)
+    assert trusting.crps[TEMP] > 1.1 * after.crps[TEMP]
 
 
 def test_the_slope_earns_its_place(after: Calibration) -> None:

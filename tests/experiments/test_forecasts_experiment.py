@@ -123,6 +123,15 @@ def test_calibrate_prints_the_verdict_and_draws(command: Command, tmp_path: Path
     assert str(tmp_path / "calibrate" / "calibration.png") in text
 
 
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_calibrate_takes_very_few_rows(command: Command, tmp_path: Path, rows: int) -> None:
+    path = tmp_path / "few.csv"
+    path.write_text("temp,tempfc.1,tempfc.2\n" + "3,1,2\n" * rows)
+    code, text, error = command("calibrate", path, "--out", tmp_path)
+    assert (code, error) == (0, "")
+    assert f"temp: {rows} outcomes are too few to judge by" in text
+
+
 def test_calibrate_names_what_is_wrong_with_a_file(command: Command, tmp_path: Path) -> None:
     path = tmp_path / "broken.csv"
     path.write_text("temp,tempfc.1\n1,2\n1,cold\n")

@@ -219,5 +219,5 @@ def check(
     intervals = np.stack([pit(belief, y) for belief, y in zip(known, happened, strict=True)])
     drawn = np.random.default_rng(_check.integer("check", "seed", seed, at_least=0)).random((t, c))
     values = intervals[:, 0] + drawn * (intervals[:, 1] - intervals[:, 0])
-    notes = np.stack([centre_and_spread(belief) for belief in known])
+    notes = np.stack([centre_and_spread(belief, "check") for belief in known])
     return Calibration(titles, known, happened, intervals, values, notes)

@@ -12,7 +12,7 @@ from overcast.beliefs import Belief, Ensemble, Independent, NoClosedForm
 ROUNDING = 1e-12
 
 
-def centre_and_spread(belief: Belief) -> Array:
+def centre_and_spread(belief: Belief, owner: str = "Recalibrated") -> Array:
     """Return mean and expected size of the error of each dimension, shape (2, c).
 
     The size is the standard deviation, and for n members that are as good as draws of the truth's distribution that of
@@ -21,7 +21,7 @@ def centre_and_spread(belief: Belief) -> Array:
     try:
         mean, deviation = np.asarray(belief.mean()), _spread(belief)
     except NoClosedForm:
-        raise ValueError(f"Recalibrated: belief must have a mean and a variance, got {_check.short(belief)}") from None
+        raise ValueError(f"{owner}: belief must have a mean and a variance, got {_check.short(belief)}") from None
     return np.stack([mean, np.where(deviation <= ROUNDING * np.abs(mean), 0.0, deviation)])
 
 

@@ -48,7 +48,7 @@ def _spread(factor: float) -> list[str]:
     if 1.0 / NEAR < factor < NEAR:
         return []
     if factor == np.inf:
-        return ["over-confident: they leave no room for error"]
+        return ["over-confident: too often they leave no room for error"]
     if factor == 0.0:
         return ["under-confident: hardly any error occurs"]
     return [f"{'over' if factor > 1 else 'under'}-confident by a factor {max(factor, 1 / factor):.1f}"]

@@ -26,7 +26,7 @@ class Judged:
         for i, name in enumerate(self.record.names):
             for title, found in (("as they came", self.before), ("recalibrated", self.after)):
                 outside = "" if found.outside is None else f"{found.outside[i]:.0%}"
-                numbers = f"{found.bias[i]:+.2f}", f"{found.factor[i]:.2f}", f"{found.crps[i]:.3f}"
+                numbers = f"{found.bias[i]:+.3g}", f"{found.factor[i]:.2f}", f"{found.crps[i]:.3g}"
                 out.append((name, title, f"{found.coverage(0.8)[i]:.0%}", outside, *numbers))
         return out
 
