@@ -82,7 +82,7 @@ def compute(job: Job) -> Array:
     days = np.arange(len(outcomes))
     learning, knowing = [], []
     for recalibrate in (False, True):
-        bandit = Bandit(DEGREES, LinearModel(features), UCB(BETA), recalibrate=recalibrate)
+        bandit = Bandit(DEGREES, LinearModel(features, ridge=1.0), UCB(BETA), recalibrate=recalibrate)
         chosen, best = np.empty_like(days), np.empty_like(days)
         for day, (belief, context) in enumerate(zip(job.record.beliefs, outcomes, strict=True)):
             best[day] = _best(features, theta, belief if bandit.recalibrated is None else bandit.recalibrated(belief))
