@@ -32,6 +32,8 @@ picture: demo  ## the README's pictures, from the real data in the folder DATA
 	cp overcast-out/demo/figure.png docs/demo.png
 	$(BIN)/overcast reproduce kernel
 	cp overcast-out/kernel/figure.png docs/kernel.png
+	$(BIN)/overcast reproduce forecasts --data $(DATA)
+	cp overcast-out/forecasts/calibration.png docs/forecasts.png
 	$(BIN)/overcast reproduce all --data $(DATA)
 	cp overcast-out/all/figure.png docs/figure1.png
 

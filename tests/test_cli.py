@@ -84,8 +84,8 @@ def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path, capsys: pyt
 @pytest.mark.parametrize(
     ("experiment", "option", "message"),
     [
-        ("synthetic", ["--data", "."], "--data is for movielens and crops, got it with synthetic"),
-        ("kernel", ["--data", "."], "--data is for movielens and crops, got it with kernel"),
+        ("synthetic", ["--data", "."], "--data is for movielens, crops and forecasts, got it with synthetic"),
+        ("kernel", ["--data", "."], "--data is for movielens, crops and forecasts, got it with kernel"),
         ("synthetic", ["--noise", "0"], "--noise is for movielens, got it with synthetic"),
         ("crops", ["--noise", "0"], "--noise is for movielens, got it with crops"),
         ("movielens", ["--belief", "centred"], "--belief is for crops, got it with movielens"),

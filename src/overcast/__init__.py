@@ -1,6 +1,6 @@
 """Decide under a forecast: bandits whose context is known only as a distribution."""
 
-from overcast import confidence, environments, features, kernels, models, policies
+from overcast import calibration, confidence, environments, features, kernels, models, policies
 from overcast.bandit import Bandit
 from overcast.beliefs import (
     Belief,
@@ -16,6 +16,7 @@ from overcast.beliefs import (
     as_belief,
     belief_from_json,
 )
+from overcast.calibration import Recalibrated
 from overcast.decision import Decision, Option
 from overcast.models import Estimate, KernelModel, LinearModel
 from overcast.policies import (
@@ -55,11 +56,13 @@ __all__ = [
     "PointMass",
     "Proportional",
     "Quantiles",
+    "Recalibrated",
     "Runs",
     "Sampler",
     "Thompson",
     "as_belief",
     "belief_from_json",
+    "calibration",
     "confidence",
     "environments",
     "features",

@@ -11,8 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from overcast import _check, _storage
+from overcast._check import Array
 from overcast.actions import Actions
 from overcast.beliefs import Belief, PointMass, as_belief
+from overcast.calibration import Recalibrated
+from overcast.calibration.spread import centre_and_spread
 from overcast.decision import Decision
 from overcast.models.base import Estimate, LastingLearner, Model, Outlook, Progress
 from overcast.models.hyperparameters import Fit, fit_hyperparameters
@@ -39,6 +42,8 @@ class Bandit:
     policy : how estimates become a choice, e.g. `UCB()`
     samples : None for the exact expectation, L for the average of L draws of the belief a round, "t" for L = t
     seed : of the bandit's own randomness
+    recalibrate : True to correct forecasts by the contexts revealed so far (`Recalibrated`), which `recalibrated` then
+        shows; or a `Recalibrated` that has learnt from an archive, of which the bandit takes a copy
 
     Threads that share a bandit need a lock around its calls.
 
@@ -57,7 +62,15 @@ class Bandit:
     >>> bandit.learn(decision, reward=2.0, context=[18.0, 1.2])  # here it was measured afterwards
     """
 
-    def __init__(self, actions: Any, model: Model, policy: Policy, samples: Samples = None, seed: int = 0) -> None:
+    def __init__(
+        self,
+        actions: Any,
+        model: Model,
+        policy: Policy,
+        samples: Samples = None,
+        seed: int = 0,
+        recalibrate: bool | Recalibrated = False,
+    ) -> None:
         if not isinstance(model, Model):
             raise TypeError(f"Bandit: model must be a model such as LinearModel(features), got {_check.short(model)}")
         if not isinstance(policy, Policy):
@@ -72,10 +85,12 @@ class Bandit:
         self._open: dict[str, tuple[int, Any]] = {}  # decisions whose reward has not come: index and evidence
         self._dim: int | None = None  # context dimension, fixed by the first decision
         self._learner: LastingLearner | None = None
+        self.recalibrated = _recalibrated(recalibrate)
+        self._notes: dict[str, Array] = {}  # centre and spread (2, c) of the raw belief, for each open decision
 
     def estimate(self, belief: Any) -> Estimate:
         """Return mean and width of all k actions under a belief; with `samples`, from the next decision's draws."""
-        belief = as_belief(belief)
+        belief, _ = self._corrected(as_belief(belief))
         before = self._rng.bit_generator.state
         try:
             learner, view = self._encode(belief, self._round + 1)
@@ -92,7 +107,7 @@ class Bandit:
         available : the actions that may be taken now, by names, indices or a mask; None for all
         """
         mask = None if available is None else self.actions.mask(available)
-        belief = as_belief(belief)
+        belief, note = self._corrected(as_belief(belief))
         t = self._round + 1
         draws = self.samples is not None or self.policy.random
         before = self._rng.bit_generator.state if draws else None
@@ -112,6 +127,8 @@ class Bandit:
         evidence = learner.evidence(view, index)
         ticket = f"{self._tokens[-1]}-{t}"
         self._open[ticket] = index, evidence
+        if note is not None:
+            self._notes[ticket] = note
         self._round, self._learner, self._dim = t, learner, belief.dim
         return Decision(ticket, self.actions, index, outlook.estimate, scores)
 
@@ -133,12 +150,21 @@ class Bandit:
             evidence = self._learner.evidence(self._revealed(self._learner, context), index)
         if abs(reward) > MAX_REWARD:
             raise ValueError(f"Bandit: reward must be of size {MAX_REWARD:g} at most, got {reward}; scale the rewards")
+        lesson = None
+        if self.recalibrated is not None and context is not None:
+            lesson = self.recalibrated.lesson(self._notes[ticket], context)
         self._learner.learn(evidence, reward)
-        del self._open[ticket]
+        if self.recalibrated is not None and lesson is not None:
+            self.recalibrated.take(lesson)
+        self._close(ticket)
 
     def forget(self, decision: Decision | str) -> None:
         """Stop waiting for the reward of a decision; it frees what was kept to learn from it."""
-        del self._open[self._ticket(decision)]
+        self._close(self._ticket(decision))
+
+    def _close(self, ticket: str) -> None:
+        del self._open[ticket]
+        self._notes.pop(ticket, None)
 
     def _ticket(self, decision: Decision | str) -> str:
         """Return the id of an open decision of this bandit."""
@@ -199,6 +225,11 @@ class Bandit:
             raise ValueError(f"Bandit: merge needs the same model, got {other.model} for {self.model}")
         if other.actions != self.actions:
             raise ValueError("Bandit: merge needs the same actions under the same names, got others")
+        if _memory(other) != _memory(self):
+            raise ValueError(
+                "Bandit: merge needs two bandits that recalibrate alike, or two that do not: beliefs would differ; "
+                f"got memory {_memory(other)} for {_memory(self)}"
+            )
         if other._learner is None:
             return
         if self._dim is not None and other._dim != self._dim:
@@ -206,6 +237,8 @@ class Bandit:
         # On a copy, so that a merge that fails changes nothing.
         learner = self._start(other._dim or 0) if self._learner is None else copy.deepcopy(self._learner)
         learner.merge(other._learner)
+        if self.recalibrated is not None and other.recalibrated is not None:
+            self.recalibrated = self.recalibrated.joined(other.recalibrated)
         self._learner, self._dim = learner, other._dim
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -223,6 +256,7 @@ class Bandit:
             "round": self._round,
             "dim": self._dim,
             "rng": self._rng.bit_generator.state,
+            "recalibrate": _memory(self),
         }
         arrays: dict[str, np.ndarray[Any, Any]] = {"actions": self.actions.vectors}
         if self._learner is not None:
@@ -230,6 +264,9 @@ class Bandit:
             waiting = self._learner.pack([evidence for _, evidence in self._open.values()])
             arrays |= {f"open.{name}": value for name, value in waiting.items()}
             arrays |= {f"learner.{name}": value for name, value in self._learner.state().items()}
+        if self.recalibrated is not None:
+            arrays["recalibrate.notes"] = np.array([self._notes[ticket] for ticket in self._open])
+            arrays |= {f"recalibrate.{name}": value for name, value in self.recalibrated.state().items()}
         _storage.write(path, header, arrays)
 
     @classmethod
@@ -254,6 +291,12 @@ class Bandit:
             bandit._tokens = [*map(str, header["tokens"]), *bandit._tokens]
             bandit._round = _check.integer("file", "round", header["round"], at_least=0)
             bandit._dim = header["dim"]
+            if header.get("recalibrate") is not None:
+                bandit.recalibrated = Recalibrated(header["recalibrate"])
+                bandit.recalibrated.restore(_within("recalibrate.", arrays))
+                bandit._notes = dict(zip(header["open"], arrays["recalibrate.notes"], strict=True))
+                if len(bandit.recalibrated.bias) not in (0, bandit._dim or len(bandit.recalibrated.bias)):
+                    raise ValueError("the corrections do not fit the contexts")
             bandit._rng.bit_generator.state = header["rng"]
             if bandit._dim is not None:
                 bandit._learner = bandit._start(bandit._dim)
@@ -272,7 +315,10 @@ class Bandit:
 
     def __repr__(self) -> str:
         seen = f"{self._round} decisions, {len(self._open)} open"
-        return f"Bandit({len(self.actions)} actions, {self.model}, {self.policy}, samples={self.samples}; {seen})"
+        parts = [f"{len(self.actions)} actions", repr(self.model), repr(self.policy), f"samples={self.samples}"]
+        if self.recalibrated is not None:
+            parts.append(repr(self.recalibrated))
+        return f"Bandit({', '.join(parts)}; {seen})"
 
     def _encode(self, belief: Belief, t: int) -> tuple[LastingLearner, Any]:
         """Return the learner (a fresh one before the first decision) and its view of the belief."""
@@ -281,6 +327,14 @@ class Bandit:
         if self.samples is None:
             return learner, learner.encode(belief)
         return learner, learner.encode_sampled(belief, t if self.samples == "t" else self.samples, self._rng)
+
+    def _corrected(self, belief: Belief) -> tuple[Belief, Array | None]:
+        """Return the belief to decide by, and what learning of its errors later takes."""
+        if self.recalibrated is None:
+            return belief, None
+        self._fitting(belief)
+        note = centre_and_spread(belief)
+        return self.recalibrated.correct(belief, note), note
 
     def _revealed(self, learner: LastingLearner, context: ArrayLike | Belief) -> Any:
         """Return the learner's view of a context that was revealed."""
@@ -300,6 +354,19 @@ class Bandit:
 def _within(prefix: str, arrays: dict[str, np.ndarray[Any, Any]]) -> dict[str, np.ndarray[Any, Any]]:
     """Return the arrays under a prefix, without it."""
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+def _recalibrated(recalibrate: bool | Recalibrated) -> Recalibrated | None:
+    if isinstance(recalibrate, Recalibrated):
+        return copy.deepcopy(recalibrate)
+    if not isinstance(recalibrate, (bool, np.bool_)):
+        raise TypeError(f"Bandit: recalibrate must be True, False or a Recalibrated, got {_check.short(recalibrate)}")
+    return Recalibrated() if recalibrate else None
+
+
+def _memory(bandit: Bandit) -> int | None:
+    """Return the memory of a bandit's corrections, None where it makes none."""
+    return None if bandit.recalibrated is None else bandit.recalibrated.memory
 
 
 def _token() -> str:

@@ -29,7 +29,7 @@ DEMO: dict[str, Any] = {"trials": 50, "steps": 500}
 FIGURE_1 = ("synthetic", "movielens", "crops")
 BELIEFS = get_args(BeliefKind)
 #: the experiments that take an option; the others have no use for it
-USED_BY = {"data": ("movielens", "crops"), "noise": ("movielens",), "belief": ("crops",)}
+USED_BY = {"data": ("movielens", "crops", "forecasts"), "noise": ("movielens",), "belief": ("crops",)}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -66,8 +66,12 @@ def _parser() -> argparse.ArgumentParser:
     demo.set_defaults(run=_demo)
 
     figure = commands.add_parser("reproduce", help="a figure of the paper, or of its kernelised algorithm")
-    figure.add_argument("experiment", choices=["synthetic", "movielens", "crops", "all", "kernel"], help="which figure")
-    figure.add_argument("--data", type=Path, metavar="DIR", help="folder with the data (movielens, crops, all)")
+    figure.add_argument(
+        "experiment", choices=["synthetic", "movielens", "crops", "all", "kernel", "forecasts"], help="which figure"
+    )
+    figure.add_argument(
+        "--data", type=Path, metavar="DIR", help="folder with the data (movielens, crops, all, forecasts)"
+    )
     figure.add_argument("--trials", type=_count, help="independent trials (the experiment's own number)")
     figure.add_argument("--steps", type=_count, help="rounds a trial (the experiment's own number)")
     figure.add_argument("--betas", type=_betas, help="tune over a grid, e.g. 0.5,1,2,5,10 (the experiment's own beta)")
@@ -81,6 +85,18 @@ def _parser() -> argparse.ArgumentParser:
     figure.add_argument("--dask", metavar="ADDRESS", help="run on the workers of this Dask scheduler instead")
     figure.add_argument("--quick", action="store_true", help="{trials} trials of {steps} steps".format(**QUICK))
     figure.set_defaults(run=_reproduce)
+
+    calibrate = commands.add_parser(
+        "calibrate",
+        help="judge forecasts by what happened",
+        description="Judge forecasts by what happened, and say what recalibration would have made of them.",
+        epilog="A row is a forecast, in order of time. Columns: NAME for what happened, with the members of an "
+        "ensemble in NAMEfc.1, NAMEfc.2, ..., or NAME_mean and NAME_sd of a normal forecast; any number of quantities "
+        "side by side. Other columns, such as dates, are not read; rows without an outcome (empty or NA) are left out.",
+    )
+    calibrate.add_argument("file", type=Path, metavar="forecasts.csv", help="forecasts and outcomes")
+    calibrate.add_argument("--out", type=Path, default=Path("overcast-out"), help="folder to write to (%(default)s)")
+    calibrate.set_defaults(run=_calibrate)
 
     data = commands.add_parser("data", help="download data that may not be passed on")
     data.add_argument("name", choices=["movielens"], help="which data")
@@ -103,9 +119,12 @@ def _reproduce(args: argparse.Namespace) -> None:
     names = FIGURE_1 if args.experiment == "all" else (args.experiment,)
     for option, users in USED_BY.items():
         if getattr(args, option) is not None and not set(users) & set(names):
-            raise ValueError(f"--{option} is for {' and '.join(users)}, got it with {args.experiment}")
+            raise ValueError(f"--{option} is for {_listed(users)}, got it with {args.experiment}")
     size: dict[str, Any] = dict(QUICK) if args.quick else {}
     size |= {name: getattr(args, name) for name in ("trials", "steps") if getattr(args, name) is not None}
+    if args.experiment == "forecasts":
+        _forecasts(args, **size)
+        return
     # All data is read before any of it is worked on: what is wrong with the last shows at once.
     prepared = [_prepare(name, args) for name in names]
     with _executor(args.workers, args.dask) as executor:
@@ -117,6 +136,10 @@ def _reproduce(args: argparse.Namespace) -> None:
         folder = _made(args.out / args.experiment)
         side_by_side(outcomes, folder)
         print(f"\nAll side by side: {folder / 'report.html'} or {folder / 'figure.png'}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join([*([", ".join(names[:-1])] if names[:-1] else []), names[-1]])
 
 
 def _prepare(name: str, args: argparse.Namespace) -> Callable[[Executor | None], Experiment]:
@@ -173,6 +196,57 @@ def _run(experiment: Experiment, folder: Path, executor: Executor | None) -> Out
     return outcome
 
 
+def _forecasts(args: argparse.Namespace, trials: int | None = None, steps: int | None = None) -> None:
+    from tqdm import tqdm
+
+    from overcast.datasets.forecasts import generated_forecasts, read_innsbruck
+    from overcast.experiments import forecasts
+
+    if args.betas:
+        raise ValueError("--betas is for the figures of the paper, got it with forecasts")
+    record = generated_forecasts() if args.data is None else read_innsbruck(args.data, "temp")
+    record = record.first(steps or len(record.outcomes))
+    trials = trials or forecasts.TRIALS
+    folder = _made(args.out / "forecasts")
+    bar = tqdm(total=trials, desc="forecasts", unit="trial", disable=None)
+    with bar, _executor(args.workers, args.dask) as executor:
+        found = forecasts.run(record, trials, args.seed, folder, executor, bar.update)
+    print(f"Frost protection by forecasts: {trials} trials of {len(record.outcomes)} steps, data {record.source}\n")
+    _print_rows([("forecasts", "80 % covers", "regret", "regret, rewards known"), *found.rows()], left=1)
+    print("\nCoverage over the second half; regret after the last step, mean over trials ± two standard errors.")
+    for note in found.notes():
+        print(note)
+    print(f"\n{found.seconds:.1f} s. Open {folder / 'figure.png'} or {folder / 'calibration.png'}")
+
+
+def _calibrate(args: argparse.Namespace) -> None:
+    from overcast.datasets.forecasts import read_forecasts
+    from overcast.experiments import calibrate
+
+    record = read_forecasts(args.file)
+    judged = calibrate.judge(record)
+    print(judged.whole.verdict)
+    if record.left_out:
+        print(f"{record.left_out} rows without an outcome are left out.")
+    half = len(judged.before)
+    print(f"\nThe last {half} of {len(record.outcomes)}, each corrected by what was known by then:\n")
+    _print_rows([calibrate.HEADER, *judged.rows()], left=2)
+    if len(record.names) > 1:
+        print(f"\nEnergy score of all together: {judged.before.energy:.3g}, recalibrated {judged.after.energy:.3g}.")
+    print(f"\nOpen {calibrate.draw(judged, _made(args.out / 'calibrate'))}")
+
+
+def _print_rows(rows: Sequence[tuple[str, ...]], left: int) -> None:
+    """Print a table, its first columns flush left and the others flush right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [
+            cell.ljust(width) if i < left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        print("  ".join(cells).rstrip())
+
+
 def _data(args: argparse.Namespace) -> None:
     from overcast.datasets import download
 
@@ -213,10 +287,7 @@ def _print_table(outcome: Outcome) -> None:
     e = outcome.experiment
     print(f"{e.title}: {e.trials} trials of {e.steps} steps, data {e.data}\n")
     rows = [("learner sees", "beta", "regret", "expected regret"), *final_regrets(outcome)]
-    widths = [max(len(row[i]) for row in rows) for i in range(4)]
-    for row in rows:
-        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
-        print("  ".join(cells))
+    _print_rows(rows, left=1)
     print("\nAfter the last step, mean over trials ± two standard errors.")
     for note in notes(outcome):
         print(note)

@@ -44,6 +44,8 @@ BELIEFS: list[Belief] = [
     oc.Frozen(scipy.stats.gamma(2.5, scale=0.5)),
     oc.Frozen(scipy.stats.cauchy()),
     oc.Frozen(scipy.stats.dirichlet([1.0, 2.0, 3.0])),
+    beliefs.Moved(oc.Frozen(scipy.stats.gamma(2.5, scale=0.5)), shift=-1.0, scale=2.0),
+    beliefs.Moved(oc.Gaussian([1.0, -1.0], [[2.0, 0.7], [0.7, 1.0]]), shift=[1.0, 0.0], scale=[3.0, 0.0]),
 ]
 FEATURES: list[tuple[FeatureMap, Any]] = [
     (features.Quadratic(), POINTS[:3]),

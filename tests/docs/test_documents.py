@@ -24,7 +24,7 @@ def test_versions_agree() -> None:
     assert re.search(rf"^## {re.escape(oc.__version__)}\b", read("CHANGELOG.md"), re.MULTILINE)
 
 
-@pytest.mark.parametrize("module", [oc, oc.features, oc.confidence, oc.environments])
+@pytest.mark.parametrize("module", [oc, oc.calibration, oc.features, oc.confidence, oc.environments])
 def test_every_public_name_is_in_the_documents(module: ModuleType) -> None:
     words = set(re.findall(r"\w+", read("README.md") + read("CHANGELOG.md") + read("CONTRIBUTING.md")))
     assert [name for name in module.__all__ if name not in words] == []

@@ -6,6 +6,7 @@ from overcast.beliefs.ensemble import Ensemble
 from overcast.beliefs.gaussian import Gaussian
 from overcast.beliefs.independent import Independent
 from overcast.beliefs.mixture import Mixture
+from overcast.beliefs.moved import Moved
 from overcast.beliefs.point import PointMass
 from overcast.beliefs.quantiles import Quantiles
 from overcast.beliefs.sampler import Sampler
@@ -19,6 +20,7 @@ __all__ = [
     "Gaussian",
     "Independent",
     "Mixture",
+    "Moved",
     "NoClosedForm",
     "PointMass",
     "Quantiles",

@@ -37,6 +37,10 @@ class Law(ABC):
         """Return E[c^p] in one dimension, p >= 3; NaN where it is not finite or not known."""
         return math.nan
 
+    def below(self, value: float) -> tuple[float, float] | None:
+        """Return P(c < value) and P(c <= value) in one dimension, None where only draws tell."""
+        return None
+
     def support(self) -> tuple[Array, Array] | None:
         """Return points (n, c) and weights (n,) of a finite support, else None."""
         return None
@@ -83,6 +87,10 @@ class Univariate(Law):
     def raw_moment(self, p: int) -> float:
         return _trusted(lambda: self._frozen.moment(p))
 
+    def below(self, value: float) -> tuple[float, float]:
+        most = float(self._frozen.cdf(value))
+        return most - float(self._frozen.pmf(value)) if hasattr(self._frozen, "pmf") else most, most
+
     def support(self) -> tuple[Array, Array] | None:
         low, high = self._frozen.support()
         if not hasattr(self._frozen, "pmf") or not high - low < SUPPORT_LIMIT:
@@ -118,6 +126,10 @@ class RandomVariable(Law):
 
     def raw_moment(self, p: int) -> float:
         return _trusted(lambda: self._variable.moment(p))
+
+    def below(self, value: float) -> tuple[float, float]:
+        most = float(self._variable.cdf(value))
+        return most, most
 
 
 class Multivariate(Law):

@@ -42,6 +42,11 @@ class Independent(Belief):
         self.exact = all(belief.exact for belief in self._beliefs)
         self._cuts = np.cumsum([belief.dim for belief in self._beliefs])[:-1].tolist()
 
+    @property
+    def beliefs(self) -> tuple[Belief, ...]:
+        """The parts, in order."""
+        return self._beliefs
+
     def mean(self) -> Array:
         return np.concatenate([belief.mean() for belief in self._beliefs])
 

@@ -45,6 +45,15 @@ class Mixture(Belief):
         self._weights = _check.weights("Mixture", weights, len(self._beliefs))
         self.exact = all(belief.exact for belief in self._beliefs)
 
+    @property
+    def beliefs(self) -> tuple[Belief, ...]:
+        """The beliefs mixed."""
+        return self._beliefs
+
+    @property
+    def weights(self) -> Array:
+        return self._weights
+
     def mean(self) -> Array:
         return np.asarray(self._weights @ self._means())
 

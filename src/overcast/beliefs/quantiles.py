@@ -41,6 +41,16 @@ class Quantiles(Belief):
         self._values = _values(values, self._levels)
         self.dim = self._values.shape[1]
 
+    @property
+    def levels(self) -> Array:
+        """(levels,) probabilities."""
+        return self._levels
+
+    @property
+    def values(self) -> Array:
+        """(levels, c) the values at these levels."""
+        return self._values
+
     def mean(self) -> Array:
         return np.asarray(self._table(self._values, 1)[1])
 

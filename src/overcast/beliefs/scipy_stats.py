@@ -54,6 +54,10 @@ class Frozen(Belief):
         draws = np.reshape(self._law.draw(n, rng), (n, self.dim))
         return rows("Frozen", "rvs", draws, n, self.dim)
 
+    def below(self, value: float) -> tuple[float, float] | None:
+        """Return P(c < value) and P(c <= value) in one dimension, None where only draws tell."""
+        return self._law.below(value)
+
     def support(self) -> tuple[Array, Array] | None:
         return self._law.support()
 

@@ -8,6 +8,7 @@ from overcast.beliefs.ensemble import Ensemble
 from overcast.beliefs.gaussian import Gaussian
 from overcast.beliefs.independent import Independent
 from overcast.beliefs.mixture import Mixture
+from overcast.beliefs.moved import Moved
 from overcast.beliefs.point import PointMass
 from overcast.beliefs.quantiles import Quantiles
 from overcast.beliefs.sampler import Sampler
@@ -22,6 +23,7 @@ _BELIEFS: dict[str, type[Belief]] = {
     "Quantiles": Quantiles,
     "Sampler": Sampler,
     "Frozen": Frozen,
+    "Moved": Moved,
 }
 
 

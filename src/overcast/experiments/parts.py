@@ -45,7 +45,7 @@ class Store:
 
     def __init__(self, folder: Path, experiment: Experiment) -> None:
         settings = json.dumps({"numpy": np.__version__, **experiment.settings()}, sort_keys=True)
-        fingerprint = hashlib.sha256(settings.encode() + _source()).hexdigest()[:12]
+        fingerprint = hashlib.sha256(settings.encode() + source_digest()).hexdigest()[:12]
         self._folder = folder / "parts" / fingerprint
         self._folder.mkdir(parents=True, exist_ok=True)
 
@@ -67,7 +67,7 @@ class Store:
         return self._folder / f"{part.key}.npz"
 
 
-def _source() -> bytes:
+def source_digest() -> bytes:
     """Return a digest of this package's code: numbers of other code are never taken over."""
     digest = hashlib.sha256()
     for path in sorted(Path(overcast.__file__).parent.rglob("*.py")):

@@ -1,0 +1,6 @@
+"""Judge forecasts by what happened, and repair them."""
+
+from overcast.calibration.check import Calibration, check
+from overcast.calibration.recalibrated import Recalibrated, recalibrate
+
+__all__ = ["Calibration", "Recalibrated", "check", "recalibrate"]

@@ -1,0 +1,64 @@
+"""Draw how forecasts did: where outcomes fell in them, and what their intervals cover."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+if TYPE_CHECKING:
+    from overcast.calibration.check import Calibration
+
+BINS = 10
+#: of forecasts as they came, and corrected
+BEFORE, AFTER = "#d55e00", "#0072b2"
+STYLE: Any = {"axes.spines.top": False, "axes.spines.right": False, "font.size": 10, "legend.frameon": False}
+
+
+def draw(found: Calibration, after: Calibration | None = None) -> Figure:
+    """Return the figure: histograms and coverage, a row for each dimension; corrected forecasts beside."""
+    drawn = [(found, "as they came", BEFORE), *([(after, "recalibrated", AFTER)] if after is not None else [])]
+    rows, columns = len(found.names), len(drawn) + 1
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(4.1 * columns, 3.1 * rows + 0.6), layout="constrained")
+        axes = figure.subplots(rows, columns, squeeze=False)
+        for i, row in enumerate(axes):
+            for ax, (calibration, title, color) in zip(row, drawn, strict=False):
+                _histogram(ax, calibration, i, f"{found.names[i]}: forecasts {title}", color)
+            _coverage(row[-1], drawn, i)
+            row[-1].set_title(f"{found.names[i]}: coverage (below the line: over-confident)", fontsize=10)
+        figure.suptitle(f"Forecasts and what happened, {len(found):,} outcomes", fontsize=11)
+    return figure
+
+
+def _histogram(ax: Axes, found: Calibration, i: int, title: str, color: str) -> None:
+    ranked = found.members is not None and found.members <= 2 * BINS
+    bins = found.members + 1 if ranked and found.members is not None else BINS
+    shares = 100 * found.histogram(bins)[:, i]
+    edges = np.arange(bins) if ranked else (np.arange(bins) + 0.5) / bins
+    ax.bar(edges, shares, width=0.9 if ranked else 0.9 / bins, color=color)
+    ax.axhline(100 / bins, color="black", linewidth=1.2, linestyle="--", label="if forecasts were right")
+    ax.set_ylim(0, max(1.15 * shares.max(), 260 / bins))
+    ax.set_title(title, fontsize=10)
+    ax.set_ylabel("% of outcomes")
+    if ranked:
+        ax.set_xlabel("members below the outcome")
+        ax.set_xticks(range(0, bins, max(1, (bins - 1) // 4)))
+    else:
+        ax.set_xlabel("place of the outcome in its forecast (PIT)")
+    ax.legend(loc="upper center", fontsize=9)
+
+
+def _coverage(ax: Axes, drawn: list[tuple[Calibration, str, str]], i: int) -> None:
+    ax.plot([0, 100], [0, 100], color="black", linewidth=1.2, linestyle="--")
+    for found, title, color in drawn:
+        # Intervals beyond the outermost members are not forecast by them.
+        most = 0.95 if found.members is None else (found.members - 1) / (found.members + 1)
+        levels = np.linspace(0.05, most, 19)
+        shares = np.array([found.coverage(float(level))[i] for level in levels])
+        ax.plot(100 * levels, 100 * shares, color=color, linewidth=2, marker="o", markersize=3, label=title)
+    ax.set(xlim=(0, 100), ylim=(0, 100), xlabel="nominal % of an interval", ylabel="% of outcomes within")
+    ax.legend(loc="upper left", fontsize=9)

@@ -1,0 +1,147 @@
+"""Forecasts and what happened, a row each.
+
+A CSV file has a column for each quantity that was forecast, with what happened, and beside it either the members of an
+ensemble or mean and standard deviation of a normal forecast:
+
+    temp, tempfc.1, tempfc.2, ..., tempfc.n        members, numbered from 1
+    demand, demand_mean, demand_sd                 normal
+
+Several quantities may stand side by side; other columns, such as dates, are not read. Rows are in order of time. A
+row without an outcome (empty or NA) is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from overcast._check import Array
+from overcast.beliefs import Belief, Ensemble, Gaussian, Independent
+from overcast.datasets import files
+
+MISSING = ("", "NA")
+INNSBRUCK = "innsbruck_joint_rain_temp.csv"
+EXPECTED = "a column NAME of outcomes with its forecasts NAMEfc.1, NAMEfc.2, ... or NAME_mean, NAME_sd"
+
+
+@dataclass(frozen=True, eq=False)
+class ForecastRecord:
+    """t forecasts of c quantities and what happened, in order of time.
+
+    source : where they come from
+    names : (c,) of the quantities
+    beliefs : (t,) the forecasts
+    outcomes : (t, c) what happened
+    left_out : rows without an outcome
+    """
+
+    source: str
+    names: tuple[str, ...]
+    beliefs: tuple[Belief, ...]
+    outcomes: Array
+    left_out: int = 0
+    generated: bool = False
+
+    def first(self, rows: int) -> ForecastRecord:
+        """Return the record up to some row."""
+        return replace(self, beliefs=self.beliefs[:rows], outcomes=self.outcomes[:rows])
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """The columns of a quantity: members of an ensemble, or mean and standard deviation where there are none."""
+
+    name: str
+    members: tuple[str, ...] = ()
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        return self.members or (f"{self.name}_mean", f"{self.name}_sd")
+
+
+def read_forecasts(path: Path, only: str | None = None) -> ForecastRecord:
+    """Read a file of forecasts and outcomes, all quantities in it or one."""
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"{path}: expected a CSV file of forecasts, found {'a folder' if path.is_dir() else 'nothing'}"
+        )
+    quantities: list[_Columns] = []
+    beliefs: list[Belief] = []
+    outcomes: list[list[float]] = []
+    left_out = 0
+    for line, row in files.table(path, (only,) if only else ()):
+        if not quantities:
+            quantities = _quantities(path, list(row), only)
+        if any(row[quantity.name] in MISSING for quantity in quantities):
+            left_out += 1
+            continue
+        outcomes.append([files.real(path, line, quantity.name, row[quantity.name]) for quantity in quantities])
+        numbers = [[files.real(path, line, column, row[column]) for column in quantity.all] for quantity in quantities]
+        beliefs.append(_belief(path, line, quantities, numbers))
+    if not outcomes:
+        raise files.bad(path, 1, f"expected rows with {EXPECTED}, got {left_out} rows, none with an outcome")
+    return ForecastRecord(
+        str(path), tuple(quantity.name for quantity in quantities), tuple(beliefs), np.array(outcomes), left_out
+    )
+
+
+def read_innsbruck(folder: Path, only: str | None = None) -> ForecastRecord:
+    """Read the forecasts of rain and temperature at Innsbruck, from their folder or the one it lies in."""
+    inner = folder / "forecast_innsbruck"
+    folder = inner if inner.is_dir() else folder
+    (path,) = files.find(folder, [INNSBRUCK], INNSBRUCK)
+    return read_forecasts(path, only)
+
+
+def generated_forecasts(seed: int = 0, days: int = 2000, members: int = 11) -> ForecastRecord:
+    """Return made-up temperatures with an ensemble that is five degrees too cold, too bold and far too sure."""
+    rng = np.random.default_rng(seed)
+    season = 8.0 - 10.0 * np.cos(2.0 * np.pi * np.arange(days) / 365.0)
+    weather = np.empty(days)
+    last = 0.0
+    for day, step in enumerate(rng.normal(0.0, 3.0, days)):
+        last = 0.6 * last + step
+        weather[day] = season[day] + last
+    spread = rng.gamma(4.0, 0.2, days)
+    centre = 1.2 * (weather + rng.normal(0.0, 2.5, days)) - 6.0
+    points = centre[:, None] + spread[:, None] * rng.standard_normal((days, members))
+    beliefs = tuple(Ensemble(row[:, None]) for row in points)
+    return ForecastRecord("generated", ("temp",), beliefs, weather[:, None], generated=True)
+
+
+def _quantities(path: Path, columns: list[str], only: str | None) -> list[_Columns]:
+    found: list[_Columns] = []
+    for name in columns:
+        numbered = {int(m[1]): c for c in columns if (m := re.fullmatch(re.escape(name) + r"fc\.?(\d+)", c))}
+        if numbered:
+            gaps = [i for i in range(1, len(numbered) + 1) if i not in numbered]
+            if gaps:
+                raise files.bad(
+                    path, 1, f"expected members {name}fc.1 to {name}fc.{max(numbered)}; {gaps[0]} is missing"
+                )
+            found.append(_Columns(name, tuple(numbered[i] for i in sorted(numbered))))
+        elif {f"{name}_mean", f"{name}_sd"} <= set(columns):
+            found.append(_Columns(name))
+    found = [quantity for quantity in found if only in (None, quantity.name)]
+    if not found:
+        raise files.bad(path, 1, f"expected {EXPECTED}; found {', '.join(columns)}")
+    return found
+
+
+def _belief(path: Path, line: int, quantities: list[_Columns], numbers: list[list[float]]) -> Belief:
+    sizes = {len(quantity.members) for quantity in quantities}
+    if sizes == {0}:
+        deviations = [_deviation(path, line, q, sd) for q, (_, sd) in zip(quantities, numbers, strict=True)]
+        return Gaussian([mean for mean, _ in numbers], np.square(deviations))
+    if len(sizes) == 1:
+        return Ensemble(np.array(numbers).T)  # members of the same number belong together
+    return Independent([_belief(path, line, [q], [row]) for q, row in zip(quantities, numbers, strict=True)])
+
+
+def _deviation(path: Path, line: int, quantity: _Columns, value: float) -> float:
+    if value < 0.0:
+        raise files.bad(path, line, f"{quantity.name}_sd must be >= 0, got {value:g}")
+    return value

@@ -1,0 +1,147 @@
+"""Forecasts judged by what happened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.stats
+
+import overcast as oc
+from overcast._check import Array
+from overcast.calibration import Calibration, check
+from support import refused
+
+
+def normal(errors: float, bias: float = 0.0, t: int = 1000, seed: int = 0) -> Calibration:
+    """Return the calibration of normal forecasts of spread 2 whose outcomes have `errors` times that about a bias."""
+    rng = np.random.default_rng(seed)
+    means = rng.uniform(-5, 5, t)
+    outcomes = rng.normal(means + bias, 2.0 * errors)
+    return check([oc.Gaussian([m], 4.0) for m in means], outcomes, ["demand"])
+
+
+def members(t: int, n: int, spread: float, seed: int = 0) -> tuple[Array, Array]:
+    """Return ensembles (t, n, 1) whose members have `spread` times the deviation of the truth (t,) about the mean."""
+    rng = np.random.default_rng(seed)
+    centre = rng.uniform(0, 10, t)
+    return rng.normal(centre[:, None, None], spread, (t, n, 1)), rng.normal(centre, 1.0)
+
+
+def test_right_forecasts_look_right() -> None:
+    """The PIT is uniform; the test's false-alarm probability is 1 %, for a fixed seed."""
+    found = normal(errors=1.0)
+    assert found.p_values[0] > 0.01
+    assert "look right" in found.verdict
+    assert "false-alarm probability of 1 %" in found.verdict
+    for level in (0.5, 0.8, 0.9, 0.95):
+        assert found.coverage(level)[0] == pytest.approx(level, abs=4 * np.sqrt(level * (1 - level) / 1000))
+    assert found.factor[0] == pytest.approx(1.0, abs=0.1)
+
+
+@pytest.mark.parametrize(("errors", "word"), [(2.3, "over"), (1 / 2.3, "under")])
+def test_the_factor_is_recovered(errors: float, word: str) -> None:
+    found = normal(errors)
+    assert found.factor[0] == pytest.approx(errors, rel=0.1)
+    assert f"{word}-confident by a factor 2." in found.verdict
+
+
+@pytest.mark.parametrize(("bias", "word"), [(3.0, "low"), (-3.0, "high")])
+def test_the_bias_is_recovered(bias: float, word: str) -> None:
+    found = normal(1.0, bias)
+    assert found.bias[0] == pytest.approx(bias, abs=0.25)
+    assert f"your forecasts are too {word} by 3" in found.verdict
+    assert "confident" not in found.verdict
+
+
+def test_good_ensembles_have_flat_ranks_and_two_in_n_plus_one_outside() -> None:
+    """20,000 outcomes among 9 members: shares of 0.1 within five standard errors, 1e-5 for all ten."""
+    points, outcomes = members(20_000, 9, 1.0)
+    found = check(points, outcomes)
+    assert found.members == 9
+    assert found.ranks is not None
+    np.testing.assert_allclose(found.ranks[:, 0], 0.1, atol=5 * np.sqrt(0.09 / 20_000))
+    assert found.outside is not None
+    assert found.outside[0] == pytest.approx(0.2, abs=0.015)
+    assert found.factor[0] == pytest.approx(1.0, abs=0.05)
+    assert "20 % expected" in found.verdict
+
+
+def test_ranks_are_counts() -> None:
+    points, outcomes = members(50, 4, 0.5)
+    found = check(points, outcomes)
+    below = (points[:, :, 0] < outcomes[:, None]).sum(axis=1)
+    assert found.ranks is not None
+    np.testing.assert_allclose(found.ranks[:, 0], np.bincount(below, minlength=5) / 50)
+    assert found.outside is not None
+    assert found.outside[0] == np.mean((below == 0) | (below == 4))
+
+
+def test_over_confident_ensembles_are_said_to_be() -> None:
+    points, outcomes = members(500, 11, 0.3)
+    verdict = check(points, outcomes, ["temp"]).verdict
+    assert verdict.startswith("temp: your forecasts are over-confident by a factor ")
+    assert "fall outside the ensemble, 17 % expected" in verdict
+
+
+def test_few_outcomes_are_not_judged() -> None:
+    assert normal(5.0, t=49).verdict == "demand: 49 outcomes are too few to judge by; come back with 50 or more."
+    assert "over-confident" in normal(5.0, t=50).verdict
+
+
+def test_each_dimension_has_its_line_and_constants_are_named() -> None:
+    rng = np.random.default_rng(0)
+    beliefs = [oc.Gaussian([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]) for _ in range(100)]
+    outcomes = np.stack([np.ones(100), rng.normal(0, 1, 100), rng.normal(0, 1, 100)], axis=1)
+    lines = check(beliefs, outcomes).verdict.splitlines()
+    assert lines[0] == "dimension 1: a constant, known exactly."
+    assert "look right" in lines[1]
+    assert "over-confident: too often they leave no room for error" in lines[2]
+
+
+def test_scores_are_averages() -> None:
+    pytest.importorskip("scoringrules")
+    found = check([oc.PointMass([1.0, 2.0]), oc.PointMass([0.0, 0.0])], [[2.0, 2.0], [0.0, 3.0]])
+    np.testing.assert_allclose(found.crps, [0.5, 1.5])
+    assert found.energy == pytest.approx(2.0)
+    single = check([oc.PointMass([1.0]), oc.PointMass([0.0])], [2.0, 3.0])
+    assert single.energy == pytest.approx(2.0)
+
+
+def test_histogram_spreads_intervals_evenly() -> None:
+    found = check([oc.Ensemble([[1.0]])] * 2, [0.0, 2.0])
+    np.testing.assert_allclose(found.histogram(4)[:, 0], [0.25] * 4)
+    sure = check([oc.PointMass([1.0])] * 4, [0.0, 2.0, 3.0, 4.0])
+    np.testing.assert_allclose(sure.histogram(4)[:, 0], [0.25, 0.0, 0.0, 0.75])
+    assert sure.coverage(0.9)[0] == 0.0
+
+
+def test_the_plot_is_written(tmp_path: Path) -> None:
+    points, outcomes = members(60, 11, 0.3)
+    found = check(points, outcomes, ["temp"])
+    figure = found.plot(tmp_path / "calibration.png", after=check(points * 1.0, outcomes, ["temp"]))
+    assert (tmp_path / "calibration.png").stat().st_size > 10_000
+    assert [ax.get_title().split(":")[0] for ax in figure.axes] == ["temp"] * 3
+    assert len(normal(1.0, t=60).plot().axes) == 2
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    with refused(ValueError, "check", "outcomes must have shape (2, c), got (3, 1)"):
+        check([[1.0], [2.0]], [1.0, 2.0, 3.0])
+    with refused(ValueError, "check", "dimension 1 of the outcomes, got 11 at index 0", "(n, 1)"):
+        check(np.zeros((5, 11)), np.zeros(5))
+    with refused(ValueError, "check", "belief must have a mean and a variance", "Frozen"):
+        check([oc.Frozen(scipy.stats.cauchy())], [1.0])
+    with refused(ValueError, "check", "names must be 1"):
+        check([[1.0]], [1.0], ["a", "b"])
+    with refused(ValueError, "check", "outcomes must be finite"):
+        check([[1.0]], [np.nan])
+    with refused(ValueError, "check", "outcomes", "(t, c)"):
+        check([], [])
+    with refused(ValueError, "Calibration", "level must be < 1"):
+        normal(1.0, t=60).coverage(1.0)
+
+
+def test_repr_says_what_it_covers() -> None:
+    assert repr(normal(1.0, t=60)).startswith("Calibration(60 outcomes of demand; nominal 80% intervals cover ")

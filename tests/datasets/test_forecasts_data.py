@@ -1,0 +1,107 @@
+"""Files of forecasts and outcomes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import overcast as oc
+from overcast.datasets.forecasts import generated_forecasts, read_forecasts, read_innsbruck
+from real_data import FOLDER, needs
+
+ENSEMBLES = "date,temp,tempfc.1,tempfc.2,rain,rainfc.2,rainfc.1\nmonday,3,1,2,0,7,6\ntuesday,5,4,3,1,9,8\n"
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "forecasts.csv"
+    path.write_text(text)
+    return path
+
+
+def test_members_of_one_number_belong_together(tmp_path: Path) -> None:
+    record = read_forecasts(write(tmp_path, ENSEMBLES))
+    assert record.names == ("temp", "rain")
+    np.testing.assert_array_equal(record.outcomes, [[3.0, 0.0], [5.0, 1.0]])
+    first = record.beliefs[0]
+    assert isinstance(first, oc.Ensemble)
+    np.testing.assert_array_equal(first.support()[0], [[1.0, 6.0], [2.0, 7.0]])
+    only = read_forecasts(tmp_path / "forecasts.csv", "rain")
+    assert only.names == ("rain",)
+    assert only.beliefs[0].dim == 1
+    assert len(record.first(1).beliefs) == len(record.first(1).outcomes) == 1
+
+
+def test_normal_forecasts(tmp_path: Path) -> None:
+    record = read_forecasts(write(tmp_path, "demand_mean,demand_sd,demand\n10,2,11\n12,0,12\n"))
+    assert record.beliefs[0].to_json() == {"type": "Gaussian", "mean": [10.0], "cov": [4.0]}
+    np.testing.assert_array_equal(record.outcomes, [[11.0], [12.0]])
+
+
+def test_kinds_side_by_side_are_independent(tmp_path: Path) -> None:
+    record = read_forecasts(write(tmp_path, "a,a_mean,a_sd,b,bfc1,bfc2\n1,2,3,4,5,6\n"))
+    belief = record.beliefs[0]
+    assert isinstance(belief, oc.Independent)
+    np.testing.assert_allclose(belief.mean(), [2.0, 5.5])
+
+
+def test_rows_without_an_outcome_are_left_out_and_counted(tmp_path: Path) -> None:
+    record = read_forecasts(write(tmp_path, "a,a_mean,a_sd\n1,2,3\nNA,2,3\n,2,3\n4,2,3\n"))
+    assert record.left_out == 2
+    np.testing.assert_array_equal(record.outcomes, [[1.0], [4.0]])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\n1,2\n", "line 1: expected a column NAME of outcomes with its forecasts NAMEfc.1, NAMEfc.2"),
+        ("a,a_mean\n1,2\n", "line 1: expected a column NAME of outcomes"),
+        ("tempfc.1,tempfc.2\n1,2\n", "line 1: expected a column NAME of outcomes"),
+        ("temp,tempfc.1,tempfc.3\n1,2,3\n", "line 1: expected members tempfc.1 to tempfc.3; 2 is missing"),
+        ("temp,tempfc.1\n1,2\n1,x\n", "line 3: tempfc.1 must be a number, got 'x'"),
+        ("temp,tempfc.1\n1,\n", "line 2: tempfc.1 must be a number, got ''"),
+        ("temp,tempfc.1\nwarm,1\n", "line 2: temp must be a number, got 'warm'"),
+        ("temp,tempfc.1\n1,2,3\n", "line 2: expected 2 cells, got 3"),
+        ("a,a_mean,a_sd\n1,2,-3\n", "line 2: a_sd must be >= 0, got -3"),
+        ("a,a_mean,a_sd\nNA,2,3\n", "got 1 rows, none with an outcome"),
+        ("a,a_mean,a_sd\n", "got 0 rows"),
+        ("", "got 0 rows"),
+        ("a,a,a_mean,a_sd\n1,1,2,3\n", "a comes twice"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, text: str, message: str) -> None:
+    path = write(tmp_path, text)
+    with pytest.raises(ValueError, match="forecasts") as caught:
+        read_forecasts(path)
+    assert str(caught.value).startswith(f"{path} line ")
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_files_are_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="expected a CSV file of forecasts, found nothing"):
+        read_forecasts(tmp_path / "none.csv")
+    with pytest.raises(FileNotFoundError, match="found a folder"):
+        read_forecasts(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"innsbruck_joint_rain_temp\.csv is missing"):
+        read_innsbruck(tmp_path)
+
+
+def test_generated_forecasts_are_biased_and_too_sure() -> None:
+    record = generated_forecasts()
+    assert record.generated
+    found = oc.calibration.check(record.beliefs, record.outcomes, record.names)
+    assert found.bias[0] > 3.0
+    assert found.factor[0] > 3.0
+    np.testing.assert_array_equal(record.outcomes, generated_forecasts().outcomes)
+
+
+@needs("forecast_innsbruck")
+def test_innsbruck_from_its_folder_or_the_one_around_it() -> None:
+    record = read_innsbruck(FOLDER)
+    assert record.names == ("rain", "temp")
+    assert record.outcomes.shape == (2749, 2)
+    assert record.beliefs[0].dim == 2
+    same = read_innsbruck(FOLDER / "forecast_innsbruck", "temp")
+    np.testing.assert_array_equal(same.outcomes[:, 0], record.outcomes[:, 1])
