@@ -63,11 +63,11 @@ class Ridge:
         Raises ValueError, and changes nothing, where the numbers overflow.
         """
         gain = psi * (reward if psi.ndim == 1 else np.asarray(reward)[..., None])
-        if self._pending + 1 >= REFRESH_EVERY or not _at_most(_dot(psi, psi), MAX_SIZE * self.ridge):
+        if self._pending + 1 >= REFRESH_EVERY or not _at_most(dot(psi, psi), MAX_SIZE * self.ridge):
             self._factorise(psi, gain)
             return
-        u = _apply(self.inverse, psi)
-        width2 = _dot(psi, u)
+        u = apply(self.inverse, psi)
+        width2 = dot(psi, u)
         log_det = np.asarray(self.log_det + np.log1p(width2))
         if not _at_most(log_det - self._known_log_det, MAX_GROWTH):
             self._factorise(psi, gain)
@@ -78,8 +78,8 @@ class Ridge:
         self._rows[..., self._pending, :] = psi
         self._pending += 1
         self.target += gain
-        _add_outer(self.inverse, u, -1.0 / (1.0 + width2))
-        self.theta = _apply(self.inverse, self.target)
+        add_outer(self.inverse, u, -1.0 / (1.0 + width2))
+        self.theta = apply(self.inverse, self.target)
         self.log_det = log_det
 
     def _factorise(self, psi: Array, gain: Array) -> None:
@@ -100,7 +100,7 @@ class Ridge:
     def distance(self, theta: Array) -> Array:
         """Return the norm of theta - theta-hat under V, shape (...)."""
         error = theta - self.theta
-        seen = np.concatenate([_apply(self.root, error), _apply(self.rows, error)], axis=-1)
+        seen = np.concatenate([apply(self.root, error), apply(self.rows, error)], axis=-1)
         return np.asarray(np.sqrt(self.ridge * np.vecdot(error, error) + np.vecdot(seen, seen)))
 
     def half(self) -> Array:
@@ -122,7 +122,7 @@ class Ridge:
 
     def draw(self, z: Array) -> Array:
         """Return A z for z (..., d): with standard normal z, theta-hat plus it is normal with covariance V^-1."""
-        return _apply(self.half(), z)
+        return apply(self.half(), z)
 
     def perturb(self, z: Array) -> Array:
         """Return for z (..., d) what is in law V^-1 sum_s psi_s z_s with standard normal z and z_s."""
@@ -173,7 +173,7 @@ def _solve(rows: Array, target: Array, ridge: float) -> Solution:
             size = np.linalg.norm(ridged, axis=-2)  # (..., d)
             factor = _triangle(ridged / size[..., None, :])
             half = np.linalg.inv(factor) / size[..., :, None]  # V^-1 = half half^T
-            theta = _apply(half, _apply(half.swapaxes(-1, -2), target))
+            theta = apply(half, apply(half.swapaxes(-1, -2), target))
         sound = bool(np.isfinite(theta).all())
     except np.linalg.LinAlgError:
         sound = False
@@ -194,7 +194,7 @@ def perturbed(A: Array, ridge: float | Array, z: Array) -> Array:
     """
     share, Q = np.linalg.eigh(np.eye(z.shape[-1]) - np.asarray(ridge)[..., None, None] * (A.swapaxes(-1, -2) @ A))
     root = np.sqrt(np.where(share > MIN_SHARE, share, 0.0))
-    return _apply(A, _apply(Q, root * _apply(Q.swapaxes(-1, -2), z)))
+    return apply(A, apply(Q, root * apply(Q.swapaxes(-1, -2), z)))
 
 
 def _triangle(rows: Array) -> Array:
@@ -204,12 +204,12 @@ def _triangle(rows: Array) -> Array:
 # One fit is served by the plain calls on vectors and matrices, which cost a third of the general ones.
 
 
-def _apply(matrix: Array, vector: Array) -> Array:
+def apply(matrix: Array, vector: Array) -> Array:
     """Return matrix @ vector for any leading axes."""
     return np.asarray(matrix @ vector if vector.ndim == 1 else (matrix @ vector[..., None])[..., 0])
 
 
-def _dot(left: Array, right: Array) -> float | Array:
+def dot(left: Array, right: Array) -> float | Array:
     """Return the inner product along the last axis, a plain number for two vectors."""
     return float(ddot(left, right)) if left.ndim == 1 else np.vecdot(left, right)
 
@@ -221,7 +221,7 @@ def _at_most(value: float | Array, limit: float) -> bool:
     return bool(0.0 <= value <= limit)
 
 
-def _add_outer(matrix: Array, vector: Array, scale: float | Array) -> None:
+def add_outer(matrix: Array, vector: Array, scale: float | Array) -> None:
     """Add scale * vector vector^T in place, for any leading axes."""
     if vector.ndim == 1:
         # Symmetric, so its transpose is the column-major matrix that BLAS updates without a copy.

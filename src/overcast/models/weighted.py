@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from overcast._check import Array
-from overcast.models.ridge import perturbed
+from overcast.models.ridge import add_outer, apply, dot, perturbed
 from overcast.models.symmetric import upper
 
 # All rounds are weighed anew when their number has grown by this factor, or by so many, in so many fixed-point steps.
@@ -21,6 +21,9 @@ PRIOR = 1e-3
 
 # The noise has at least this share of the rewards' mean square, so that the fit stays well conditioned.
 SMALLEST_NOISE = 1e-8
+
+# Rewards whose mean square is below this give no scale: numbers could not hold its inverse.
+SMALLEST_SIZE = 1e-200
 
 # A rank-one update that shrinks a variance by more than this loses its digits; all is solved anew instead.
 MAX_SHRINKAGE = 1e6
@@ -103,20 +106,21 @@ class Weighted:
     @property
     def slack(self) -> Array:
         """1 - gamma / t with t the number of rounds that count, shape (...); one before the first."""
-        return np.asarray(np.clip(1.0 - self.used / max(self._total, 1.0), 0.0, 1.0))
+        return np.maximum(1.0 - self.used / max(self._total, 1.0), 0.0)
 
     @property
     def used(self) -> Array:
         """gamma, the number of parameters that rewards rather than the prior determine, shape (...)."""
-        trace = np.trace(self.inverse, axis1=-2, axis2=-1)
-        return np.asarray(np.clip(self._d - self.ridge * trace, 0.0, self._d))
+        return np.maximum(self._d - self.ridge * self.inverse.trace(axis1=-2, axis2=-1), 0.0)
 
     def variance(self, evidence: Array) -> Array:
         """Return v of rounds (..., n, width), shape (..., n)."""
         sigma2 = self.sigma2[..., None]
         if not self._noisy:
             return np.broadcast_to(sigma2, evidence.shape[:-1])
-        return np.asarray(_apply(evidence[..., self._d :], upper(self.second_moment)) + sigma2)
+        # Rounding may have left a covariance just below zero.
+        of_context = (evidence[..., self._d :] @ upper(self.second_moment)[..., None])[..., 0]
+        return np.maximum(of_context, 0.0) + sigma2
 
     @property
     def second_moment(self) -> Array:
@@ -131,24 +135,32 @@ class Weighted:
         reward = np.asarray(reward, dtype=np.float64)
         psi = evidence[..., : self._d]
         with np.errstate(over="ignore", invalid="ignore"):
-            u = _apply(self.inverse, psi)
+            u = apply(self.inverse, psi)
             v = self.variance(evidence[..., None, :])[..., 0]
-            spread = np.vecdot(psi, u)
+            spread = dot(psi, u)
             total = v + spread
         if not np.isfinite(total).all():
-            raise ValueError(
-                "LinearModel: features must be of a size that numbers can hold, got larger; scale the contexts"
-            )
+            raise _too_large()
+        before = vars(self).copy()  # arrays that are in use are replaced, not written to
         self._append(evidence, reward, 1.0 / v)
         unsized = not self._sized.all() and bool((~self._sized & (reward != 0.0)).any())
-        if self._last >= self._renew_at or unsized or not (spread <= MAX_SHRINKAGE * v).all():
-            self._renew()
+        if self._last >= self._renew_at or unsized or not np.all(spread <= MAX_SHRINKAGE * v):
+            try:
+                self._renew()
+            except ValueError:
+                self.__dict__ = before
+                raise
         elif self._settings.forgets:
-            self._solve(self._weights[..., self._first : self._last])
+            try:
+                self._solve(self._weights[..., self._first : self._last])
+            except ValueError:
+                self.__dict__ = before
+                raise
         else:
             # Sherman-Morrison, with the weight that the current estimate gives
-            self.theta = self.theta + u * ((reward - np.vecdot(psi, self.theta)) / total)[..., None]
-            self.inverse = self.inverse - u[..., :, None] * (u / total[..., None])[..., None, :]
+            step = (reward - dot(psi, self.theta)) / total
+            self.theta = self.theta + u * step[..., None]
+            add_outer(self.inverse, u, -1.0 / total)
             self.log_det = self.log_det + np.log1p(spread / v)
 
     def _append(self, evidence: Array, reward: Array, weight: Array) -> None:
@@ -162,8 +174,9 @@ class Weighted:
         if self._settings.window is not None:
             self._first = max(self._first, self._last - self._settings.window)
             self._total = min(self._total, self._ages().sum())
-        self._base *= self._settings.discount
-        self._base_target *= self._settings.discount
+        if self._settings.discount < 1.0:
+            self._base = self._settings.discount * self._base
+            self._base_target = self._settings.discount * self._base_target
 
     def _make_room(self) -> None:
         """Move the rounds that count to the front of arrays with room for as many again."""
@@ -191,39 +204,51 @@ class Weighted:
         """Weigh all rounds anew, and learn noise and ridge where they are not given."""
         rounds, rewards = self.rounds()
         psi, ages = rounds[..., : self._d], self._ages()
-        size = (rewards**2).mean(axis=-1)
-        first = ~self._sized & (size > 0.0)
-        size = np.where(size > 0.0, size, 1.0)
-        squares = np.vecdot(psi, psi).mean(axis=-1)
-        guess = size / np.where(squares > 0.0, squares, 1.0)  # of the variance of theta
         learn_ridge, learn_sigma = self._settings.ridge is None, self._settings.sigma is None
-        if learn_ridge:
-            self.ridge = np.where(first, 1.0 / guess, self.ridge)
-        if learn_sigma:
-            self.sigma2 = np.where(first, size, self.sigma2)
-        self._sized = self._sized | first
-        for _ in range(SWEEPS if self._noisy or learn_ridge or learn_sigma else 1):
-            weights = 1.0 / self.variance(rounds)
-            self._solve(weights)
-            if learn_ridge:
-                self.ridge = (self.used + PRIOR) / (np.vecdot(self.theta, self.theta) + PRIOR * guess)
-            if learn_sigma:
-                residuals = rewards - _apply(psi, self.theta)
-                free = 1.0 - ages * weights * np.vecdot(psi @ self.inverse, psi)
-                up = (ages * (weights * residuals) ** 2).sum(axis=-1) + PRIOR * size / self.sigma2**2
-                down = (ages * weights * free).sum(axis=-1) + PRIOR / self.sigma2
-                self.sigma2 = np.maximum(self.sigma2 * up / down, SMALLEST_NOISE * size)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            size = (rewards**2).mean(axis=-1)
+            sized = size > SMALLEST_SIZE
+            size = np.where(sized, size, 1.0)
+            squares = np.vecdot(psi, psi).mean(axis=-1)
+            guess = size / np.where(squares > 0.0, squares, 1.0)  # of the variance of theta
+            if not self._sized.all():
+                self._start(guess, size)
+            for _ in range(SWEEPS if self._noisy or learn_ridge or learn_sigma else 1):
+                weights = 1.0 / self.variance(rounds)
+                self._solve(weights)
+                if learn_ridge:
+                    self.ridge = (self.used + PRIOR) / (np.vecdot(self.theta, self.theta) + PRIOR * guess)
+                if learn_sigma:
+                    share = weights * self.sigma2[..., None]  # of the noise in the variance of a round
+                    residuals = share * (rewards - apply(psi, self.theta))
+                    free = share * (1.0 - ages * weights * np.vecdot(psi @ self.inverse, psi))
+                    noise = ((residuals**2) @ ages + PRIOR * size) / (free @ ages + PRIOR)
+                    self.sigma2 = np.maximum(noise, SMALLEST_NOISE * size)
+        if not (np.isfinite(self.ridge).all() and np.isfinite(self.sigma2).all()):
+            raise _too_large()
+        self._sized = self._sized | sized
         self._weights[..., self._first : self._last] = weights
         self._renew_at = self._last + min(RENEW_EVERY, max(1, math.ceil((GROWTH - 1.0) * float(ages.sum()))))
         if self._last - self._first >= self._capacity:
             self._settle((self._last - self._first) // 2)
+
+    def _start(self, guess: Array, size: Array) -> None:
+        """Begin, where no reward has given a scale yet, with these variances of theta and of the noise."""
+        fresh = ~self._sized
+        if self._settings.ridge is None:
+            self.ridge = np.where(fresh, 1.0 / guess, self.ridge)
+        if self._settings.sigma is None:
+            self.sigma2 = np.where(fresh, size, self.sigma2)
+        self.theta = np.where(fresh[..., None], 0.0, self.theta)
+        prior = np.eye(self._d) / self.ridge[..., None, None]
+        self.inverse = np.where(fresh[..., None, None], prior, self.inverse)
 
     def _sums(self, weights: Array, rounds: slice) -> tuple[Array, Array]:
         """Return the weighted sums of psi psi^T and psi y over some of the rounds that are kept."""
         evidence, rewards = self.rounds()
         psi = evidence[..., rounds, : self._d]
         weighted = (psi * (self._ages()[rounds] * weights[..., rounds])[..., None]).swapaxes(-1, -2)
-        return weighted @ psi, _apply(weighted, rewards[..., rounds])
+        return weighted @ psi, (weighted @ rewards[..., rounds, None])[..., 0]
 
     def _solve(self, weights: Array) -> None:
         """Fit theta to the rounds with these weights (..., n)."""
@@ -233,10 +258,15 @@ class Weighted:
         length = np.sqrt(np.diagonal(precision, axis1=-2, axis2=-1))
         lengths = length[..., :, None] * length[..., None, :]
         scaled = precision / lengths
-        self.inverse = np.linalg.inv(scaled) / lengths
-        self.theta = _apply(self.inverse, self._base_target + target)
+        try:
+            self.inverse = np.linalg.inv(scaled) / lengths
+        except np.linalg.LinAlgError:
+            raise _too_large() from None
+        self.theta = apply(self.inverse, self._base_target + target)
         root_det = np.log(length).sum(axis=-1)
         self.log_det = np.linalg.slogdet(scaled)[1] + 2.0 * root_det - self._d * np.log(self.ridge)
+        if not np.isfinite(self.theta).all() or not np.isfinite(self.log_det).all():
+            raise _too_large()
 
     def _settle(self, n: int) -> None:
         """Let the n oldest rounds keep the weights they have."""
@@ -253,7 +283,7 @@ class Weighted:
 
     def draw(self, z: Array) -> Array:
         """Return A z with A A^T = P^-1 for z (..., d)."""
-        return _apply(self._half(), z)
+        return apply(self._half(), z)
 
     def perturb(self, z: Array) -> Array:
         """Return for z (..., d) what is in law P^-1 sum_s psi_s z_s / sqrt(v_s) with standard normal z and z_s."""
@@ -274,7 +304,7 @@ class Weighted:
             self._append(rounds[..., i, :], rewards[..., i], weights[..., i])
         self._base = self._base + other._base
         self._base_target = self._base_target + other._base_target
-        self._total += other._total - rewards.shape[-1]
+        self._total += other._total - float(other._ages().sum())  # of those among the base
         if self._last > self._first:
             self._renew()
 
@@ -315,6 +345,7 @@ class Weighted:
         self.log_det = np.array(state["log_det"])
 
 
-def _apply(matrix: Array, vector: Array) -> Array:
-    """Return matrix @ vector for any leading axes."""
-    return np.asarray((matrix @ vector[..., None])[..., 0])
+def _too_large() -> ValueError:
+    return ValueError(
+        "LinearModel: features must be of a size that numbers can hold, got larger; scale contexts and rewards"
+    )
