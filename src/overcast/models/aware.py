@@ -75,7 +75,8 @@ class AwareSeparableLearner(SeparableLearner):
         """Return Cov(s) at these places of its entries, row after row, shape (..., *places.shape)."""
         covariance = self._map.term_covariance(view.belief)
         flat = covariance.reshape(*covariance.shape[:-2], -1)
-        return np.asarray(flat.take(places, axis=-1) * (1.0 + view.excess))
+        picked = flat.take(places, axis=-1)
+        return picked * (1.0 + view.excess) if view.excess else picked
 
     def norm(self, evidence: Array) -> Array:
         return super().norm(evidence[..., : len(self._context_term)])

@@ -63,13 +63,13 @@ class Ridge:
         Raises ValueError, and changes nothing, where the numbers overflow.
         """
         gain = psi * (reward if psi.ndim == 1 else np.asarray(reward)[..., None])
-        if self._pending + 1 >= REFRESH_EVERY or not _at_most(dot(psi, psi), MAX_SIZE * self.ridge):
+        if self._pending + 1 >= REFRESH_EVERY or not at_most(dot(psi, psi), MAX_SIZE * self.ridge):
             self._factorise(psi, gain)
             return
         u = apply(self.inverse, psi)
         width2 = dot(psi, u)
         log_det = np.asarray(self.log_det + np.log1p(width2))
-        if not _at_most(log_det - self._known_log_det, MAX_GROWTH):
+        if not at_most(log_det - self._known_log_det, MAX_GROWTH):
             self._factorise(psi, gain)
             return
         if self._pending == self._rows.shape[-2]:
@@ -214,7 +214,7 @@ def dot(left: Array, right: Array) -> float | Array:
     return float(ddot(left, right)) if left.ndim == 1 else np.vecdot(left, right)
 
 
-def _at_most(value: float | Array, limit: float) -> bool:
+def at_most(value: float | Array, limit: float) -> bool:
     """Return whether 0 <= value <= limit everywhere; False for NaN."""
     if isinstance(value, np.ndarray) and value.ndim:
         return bool(((value >= 0.0) & (value <= limit)).all())

@@ -6,9 +6,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotri
 
 from overcast._check import Array
-from overcast.models.ridge import add_outer, apply, dot, perturbed
+from overcast.models.ridge import add_outer, apply, at_most, dot, perturbed
 from overcast.models.symmetric import upper
 
 # All rounds are weighed anew when their number has grown by this factor, or by so many, in so many fixed-point steps.
@@ -24,6 +25,9 @@ SMALLEST_NOISE = 1e-8
 
 # Rewards whose mean square is below this give no scale: numbers could not hold its inverse.
 SMALLEST_SIZE = 1e-200
+
+# A variance beyond this is too large to go on with.
+MAX_VARIANCE = 1e300
 
 # A rank-one update that shrinks a variance by more than this loses its digits; all is solved anew instead.
 MAX_SHRINKAGE = 1e6
@@ -81,6 +85,7 @@ class Weighted:
         self._d = d
         self._settings = settings
         self._noisy = noisy
+        self._eye = np.eye(d)
         self._capacity = max(min(MAX_ROUNDS, MAX_KEPT // self.width), 2 * d, 1 + (settings.window or 0))
         self._rounds = np.empty((*leading, 0, self.width))  # room for evidence, of which rows first to last are in use
         self._rewards = np.empty((*leading, 0))
@@ -96,6 +101,7 @@ class Weighted:
         self.inverse: Array
         self.log_det: Array
         self._sized = np.zeros(leading, dtype=bool)  # whether a reward other than zero gave them a scale
+        self._some_unsized = True
         self._solve(self._weights)
 
     @property
@@ -106,12 +112,12 @@ class Weighted:
     @property
     def slack(self) -> Array:
         """1 - gamma / t with t the number of rounds that count, shape (...); one before the first."""
-        return np.maximum(1.0 - self.used / max(self._total, 1.0), 0.0)
+        return np.asarray(np.maximum(1.0 - self.used / max(self._total, 1.0), 0.0))
 
     @property
     def used(self) -> Array:
         """gamma, the number of parameters that rewards rather than the prior determine, shape (...)."""
-        return np.maximum(self._d - self.ridge * self.inverse.trace(axis1=-2, axis2=-1), 0.0)
+        return np.asarray(np.maximum(self._d - self.ridge * self.inverse.trace(axis1=-2, axis2=-1), 0.0))
 
     def variance(self, evidence: Array) -> Array:
         """Return v of rounds (..., n, width), shape (..., n)."""
@@ -120,7 +126,7 @@ class Weighted:
             return np.broadcast_to(sigma2, evidence.shape[:-1])
         # Rounding may have left a covariance just below zero.
         of_context = (evidence[..., self._d :] @ upper(self.second_moment)[..., None])[..., 0]
-        return np.maximum(of_context, 0.0) + sigma2
+        return np.asarray(np.maximum(of_context, 0.0) + sigma2)
 
     @property
     def second_moment(self) -> Array:
@@ -136,32 +142,28 @@ class Weighted:
         psi = evidence[..., : self._d]
         with np.errstate(over="ignore", invalid="ignore"):
             u = apply(self.inverse, psi)
-            v = self.variance(evidence[..., None, :])[..., 0]
             spread = dot(psi, u)
+            of_context = dot(evidence[..., self._d :], upper(self.second_moment)) if self._noisy else 0.0
+            v = np.maximum(of_context, 0.0) + self.sigma2
             total = v + spread
-        if not np.isfinite(total).all():
+        if not at_most(total, MAX_VARIANCE):
             raise _too_large()
-        before = vars(self).copy()  # arrays that are in use are replaced, not written to
+        before = vars(self).copy()  # arrays in use are replaced until all went well
         self._append(evidence, reward, 1.0 / v)
-        unsized = not self._sized.all() and bool((~self._sized & (reward != 0.0)).any())
-        if self._last >= self._renew_at or unsized or not np.all(spread <= MAX_SHRINKAGE * v):
-            try:
+        unsized = self._some_unsized and bool((~self._sized & (reward != 0.0)).any())
+        try:
+            if self._last >= self._renew_at or unsized or not at_most(spread / v, MAX_SHRINKAGE):
                 self._renew()
-            except ValueError:
-                self.__dict__ = before
-                raise
-        elif self._settings.forgets:
-            try:
-                self._solve(self._weights[..., self._first : self._last])
-            except ValueError:
-                self.__dict__ = before
-                raise
-        else:
-            # Sherman-Morrison, with the weight that the current estimate gives
-            step = (reward - dot(psi, self.theta)) / total
-            self.theta = self.theta + u * step[..., None]
-            add_outer(self.inverse, u, -1.0 / total)
-            self.log_det = self.log_det + np.log1p(spread / v)
+            elif self._settings.forgets:
+                self._solve(self._ages() * self._weights[..., self._first : self._last])
+            else:
+                # Sherman-Morrison, with the weight that the current estimate gives
+                self.theta = self.theta + u * ((reward - dot(psi, self.theta)) / total)[..., None]
+                add_outer(self.inverse, u, -1.0 / total)
+                self.log_det = self.log_det + np.log1p(spread / v)
+        except ValueError:
+            self.__dict__ = before
+            raise
 
     def _append(self, evidence: Array, reward: Array, weight: Array) -> None:
         if self._last == self._rewards.shape[-1]:
@@ -180,14 +182,13 @@ class Weighted:
 
     def _make_room(self) -> None:
         """Move the rounds that count to the front of arrays with room for as many again."""
-        kept = slice(self._first, self._last)
-        n = self._last - self._first
-        *leading, _ = self._rewards.shape
-        rounds, rewards, weights = (
-            np.concatenate([old[..., kept, :], np.empty((*leading, max(16, n), old.shape[-1]))], axis=-2)
-            for old in (self._rounds, self._rewards[..., None], self._weights[..., None])
-        )
-        self._rounds, self._rewards, self._weights = rounds, rewards[..., 0], weights[..., 0]
+        kept, n = slice(self._first, self._last), self._last - self._first
+        room = (*self._rewards.shape[:-1], n + max(16, n))
+        rounds, rewards, weights = np.empty((*room, self.width)), np.empty(room), np.empty(room)
+        rounds[..., :n, :] = self._rounds[..., kept, :]
+        rewards[..., :n] = self._rewards[..., kept]
+        weights[..., :n] = self._weights[..., kept]
+        self._rounds, self._rewards, self._weights = rounds, rewards, weights
         self._renew_at -= self._first
         self._first, self._last = 0, n
 
@@ -211,22 +212,24 @@ class Weighted:
             size = np.where(sized, size, 1.0)
             squares = np.vecdot(psi, psi).mean(axis=-1)
             guess = size / np.where(squares > 0.0, squares, 1.0)  # of the variance of theta
-            if not self._sized.all():
+            if self._some_unsized:
                 self._start(guess, size)
             for _ in range(SWEEPS if self._noisy or learn_ridge or learn_sigma else 1):
                 weights = 1.0 / self.variance(rounds)
-                self._solve(weights)
+                aged = ages * weights
+                self._solve(aged)
                 if learn_ridge:
                     self.ridge = (self.used + PRIOR) / (np.vecdot(self.theta, self.theta) + PRIOR * guess)
                 if learn_sigma:
                     share = weights * self.sigma2[..., None]  # of the noise in the variance of a round
                     residuals = share * (rewards - apply(psi, self.theta))
-                    free = share * (1.0 - ages * weights * np.vecdot(psi @ self.inverse, psi))
+                    free = share * (1.0 - aged * np.vecdot(psi @ self.inverse, psi))
                     noise = ((residuals**2) @ ages + PRIOR * size) / (free @ ages + PRIOR)
                     self.sigma2 = np.maximum(noise, SMALLEST_NOISE * size)
-        if not (np.isfinite(self.ridge).all() and np.isfinite(self.sigma2).all()):
+        if not all(np.isfinite(value).all() for value in (self.theta, self.log_det, self.ridge, self.sigma2)):
             raise _too_large()
         self._sized = self._sized | sized
+        self._some_unsized = not self._sized.all()
         self._weights[..., self._first : self._last] = weights
         self._renew_at = self._last + min(RENEW_EVERY, max(1, math.ceil((GROWTH - 1.0) * float(ages.sum()))))
         if self._last - self._first >= self._capacity:
@@ -240,38 +243,35 @@ class Weighted:
         if self._settings.sigma is None:
             self.sigma2 = np.where(fresh, size, self.sigma2)
         self.theta = np.where(fresh[..., None], 0.0, self.theta)
-        prior = np.eye(self._d) / self.ridge[..., None, None]
+        prior = self._eye / self.ridge[..., None, None]
         self.inverse = np.where(fresh[..., None, None], prior, self.inverse)
 
-    def _sums(self, weights: Array, rounds: slice) -> tuple[Array, Array]:
-        """Return the weighted sums of psi psi^T and psi y over some of the rounds that are kept."""
+    def _sums(self, weights: Array, n: int) -> tuple[Array, Array]:
+        """Return the sums of psi psi^T and psi y over the n oldest rounds, with these weights (..., n)."""
         evidence, rewards = self.rounds()
-        psi = evidence[..., rounds, : self._d]
-        weighted = (psi * (self._ages()[rounds] * weights[..., rounds])[..., None]).swapaxes(-1, -2)
-        return weighted @ psi, (weighted @ rewards[..., rounds, None])[..., 0]
+        psi = evidence[..., :n, : self._d]
+        weighted = (psi * weights[..., None]).swapaxes(-1, -2)
+        return weighted @ psi, (weighted @ rewards[..., :n, None])[..., 0]
 
     def _solve(self, weights: Array) -> None:
-        """Fit theta to the rounds with these weights (..., n)."""
-        design, target = self._sums(weights, slice(None))
-        precision = self._base + design + self.ridge[..., None, None] * np.eye(self._d)
+        """Fit theta to the rounds with these weights (..., n), age included."""
+        design, target = self._sums(weights, weights.shape[-1])
+        precision = self._base + design + self.ridge[..., None, None] * self._eye
         # With columns brought to one length, features of very different size do no harm.
-        length = np.sqrt(np.diagonal(precision, axis1=-2, axis2=-1))
+        length = np.sqrt(precision.diagonal(axis1=-2, axis2=-1))
         lengths = length[..., :, None] * length[..., None, :]
-        scaled = precision / lengths
         try:
-            self.inverse = np.linalg.inv(scaled) / lengths
+            inverse, log_det = _inverse(precision / lengths)
         except np.linalg.LinAlgError:
             raise _too_large() from None
+        self.inverse = inverse / lengths
         self.theta = apply(self.inverse, self._base_target + target)
-        root_det = np.log(length).sum(axis=-1)
-        self.log_det = np.linalg.slogdet(scaled)[1] + 2.0 * root_det - self._d * np.log(self.ridge)
-        if not np.isfinite(self.theta).all() or not np.isfinite(self.log_det).all():
-            raise _too_large()
+        self.log_det = log_det + 2.0 * np.log(length).sum(axis=-1) - self._d * np.log(self.ridge)
 
     def _settle(self, n: int) -> None:
         """Let the n oldest rounds keep the weights they have."""
-        weights = self._weights[..., self._first : self._last]
-        design, target = self._sums(weights, slice(n))
+        weights = self._ages()[:n] * self._weights[..., self._first : self._first + n]
+        design, target = self._sums(weights, n)
         self._base = self._base + design
         self._base_target = self._base_target + target
         self._first += n
@@ -341,8 +341,21 @@ class Weighted:
         self._base, self._base_target = np.array(state["base"]), np.array(state["base_target"])
         self.ridge, self.sigma2 = np.array(state["ridge"]), np.array(state["sigma2"])
         self._sized = np.array(state["sized"], dtype=bool)
+        self._some_unsized = not self._sized.all()
         self.theta, self.inverse = np.array(state["theta"]), np.array(state["inverse"])
         self.log_det = np.array(state["log_det"])
+
+
+def _inverse(matrix: Array) -> tuple[Array, Array]:
+    """Return the inverse and the log-determinant of positive definite matrices (..., d, d)."""
+    if matrix.ndim == 2:  # the plain calls cost a fifth of the general ones
+        root, fault = dpotrf(matrix, lower=1)
+        if not fault:
+            half, _ = dpotri(root, lower=1)
+            inverse = half + half.T
+            np.einsum("ii->i", inverse)[:] *= 0.5
+            return inverse, 2.0 * np.log(root.diagonal()).sum()
+    return np.asarray(np.linalg.inv(matrix), dtype=np.float64), np.asarray(np.linalg.slogdet(matrix)[1])
 
 
 def _too_large() -> ValueError:
