@@ -39,7 +39,7 @@ class Ridge:
     def __init__(self, d: int, ridge: float, leading: tuple[int, ...] = ()) -> None:
         self.ridge = ridge
         self._rows = np.empty((*leading, 0, d))  # room for the observations since the last factorisation
-        self._take(_solve(np.zeros((*leading, d, d)), np.zeros((*leading, d)), ridge))
+        self._take(solve(np.zeros((*leading, d, d)), np.zeros((*leading, d)), ridge))
 
     def _take(self, solution: Solution) -> None:
         self.root, self.target, self.inverse, self.theta, self.log_det = solution
@@ -84,7 +84,7 @@ class Ridge:
 
     def _factorise(self, psi: Array, gain: Array) -> None:
         rows = np.concatenate([self.root, self.rows, psi[..., None, :]], axis=-2)
-        self._take(_solve(rows, self.target + gain, self.ridge))
+        self._take(solve(rows, self.target + gain, self.ridge))
 
     def add_at(self, at: tuple[Any, ...], psi: Array, reward: float | Array) -> None:
         """Add an observation to the fits that `at` picks from the leading axes, and to no other.
@@ -93,7 +93,7 @@ class Ridge:
         """
         gain = psi * np.asarray(reward)[..., None]
         rows = np.concatenate([self.root[at], psi[..., None, :]], axis=-2)
-        solution = _solve(rows, self.target[at] + gain, self.ridge)
+        solution = solve(rows, self.target[at] + gain, self.ridge)
         for name, value in solution._asdict().items():
             getattr(self, name)[at] = value
 
@@ -131,7 +131,7 @@ class Ridge:
     def merge(self, other: Ridge) -> None:
         """Add the observations of another fit with the same ridge."""
         rows = np.concatenate([self.root, self.rows, other.root, other.rows], axis=-2)
-        self._take(_solve(rows, self.target + other.target, self.ridge))
+        self._take(solve(rows, self.target + other.target, self.ridge))
 
     def state(self) -> dict[str, Array]:
         names = ("root", "target", "inverse", "theta", "log_det")
@@ -160,7 +160,7 @@ class Solution(NamedTuple):
     log_det: Array
 
 
-def _solve(rows: Array, target: Array, ridge: float) -> Solution:
+def solve(rows: Array, target: Array, ridge: float | Array) -> Solution:
     """Return the fit to observations `rows` (..., n, d) whose products with the rewards sum to `target` (..., d).
 
     By QR of the rows, with columns brought to one length, so that features of very different size do no harm.
@@ -169,7 +169,8 @@ def _solve(rows: Array, target: Array, ridge: float) -> Solution:
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             root = _triangle(rows) if rows.shape[-2] > d else rows
-            ridged = np.concatenate([root, np.broadcast_to(math.sqrt(ridge) * np.eye(d), root.shape)], axis=-2)
+            prior = np.sqrt(ridge)[..., None, None] * np.eye(d)
+            ridged = np.concatenate([root, np.broadcast_to(prior, (*root.shape[:-2], d, d))], axis=-2)
             size = np.linalg.norm(ridged, axis=-2)  # (..., d)
             factor = _triangle(ridged / size[..., None, :])
             half = np.linalg.inv(factor) / size[..., :, None]  # V^-1 = half half^T
@@ -182,7 +183,7 @@ def _solve(rows: Array, target: Array, ridge: float) -> Solution:
             "LinearModel: features must be of a size that numbers can hold, got larger; scale the contexts"
         )
     diagonal = np.abs(np.diagonal(factor, axis1=-2, axis2=-1)) * size
-    log_det = 2.0 * np.log(diagonal / math.sqrt(ridge)).sum(axis=-1)
+    log_det = 2.0 * np.log(diagonal / np.sqrt(ridge)[..., None]).sum(axis=-1)
     return Solution(root, target, half @ half.swapaxes(-1, -2), theta, np.asarray(log_det))
 
 

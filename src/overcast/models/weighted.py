@@ -9,13 +9,13 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 
 from overcast._check import Array
-from overcast.models.ridge import add_outer, apply, at_most, dot, perturbed
+from overcast.models.ridge import add_outer, apply, at_most, dot, perturbed, solve
 from overcast.models.symmetric import upper
 
 # All rounds are weighed anew when their number has grown by this factor, or by so many, in so many fixed-point steps.
 GROWTH = 1.1
 RENEW_EVERY = 512
-SWEEPS = 3
+SWEEPS = 2
 
 # What noise and ridge are taken for before the first reward counts as so many rounds: enough to start from.
 PRIOR = 1e-3
@@ -31,6 +31,10 @@ MAX_VARIANCE = 1e300
 
 # A rank-one update that shrinks a variance by more than this loses its digits; all is solved anew instead.
 MAX_SHRINKAGE = 1e6
+
+# Sums of squares lose twice the digits; where an entry of the inverse, at one length of all columns, is beyond this,
+# the rounds themselves are factorised.
+MAX_CONDITION = 1e9
 
 # Numbers kept to weigh rounds anew; the oldest keep the weight they have, so that a bandit may run for ever.
 MAX_KEPT = 2**24
@@ -214,18 +218,19 @@ class Weighted:
             guess = size / np.where(squares > 0.0, squares, 1.0)  # of the variance of theta
             if self._some_unsized:
                 self._start(guess, size)
-            for _ in range(SWEEPS if self._noisy or learn_ridge or learn_sigma else 1):
-                weights = 1.0 / self.variance(rounds)
-                aged = ages * weights
-                self._solve(aged)
+            weights = 1.0 / self.variance(rounds)
+            self._solve(ages * weights)
+            for _ in range(SWEEPS if self._noisy or learn_ridge or learn_sigma else 0):
                 if learn_ridge:
                     self.ridge = (self.used + PRIOR) / (np.vecdot(self.theta, self.theta) + PRIOR * guess)
                 if learn_sigma:
                     share = weights * self.sigma2[..., None]  # of the noise in the variance of a round
                     residuals = share * (rewards - apply(psi, self.theta))
-                    free = share * (1.0 - aged * np.vecdot(psi @ self.inverse, psi))
+                    free = share * (1.0 - ages * weights * np.vecdot(psi @ self.inverse, psi))
                     noise = ((residuals**2) @ ages + PRIOR * size) / (free @ ages + PRIOR)
                     self.sigma2 = np.maximum(noise, SMALLEST_NOISE * size)
+                weights = 1.0 / self.variance(rounds)
+                self._solve(ages * weights)
         if not all(np.isfinite(value).all() for value in (self.theta, self.log_det, self.ridge, self.sigma2)):
             raise _too_large()
         self._sized = self._sized | sized
@@ -256,17 +261,20 @@ class Weighted:
     def _solve(self, weights: Array) -> None:
         """Fit theta to the rounds with these weights (..., n), age included."""
         design, target = self._sums(weights, weights.shape[-1])
+        target = self._base_target + target
         precision = self._base + design + self.ridge[..., None, None] * self._eye
         # With columns brought to one length, features of very different size do no harm.
         length = np.sqrt(precision.diagonal(axis1=-2, axis2=-1))
         lengths = length[..., :, None] * length[..., None, :]
-        try:
-            inverse, log_det = _inverse(precision / lengths)
-        except np.linalg.LinAlgError:
-            raise _too_large() from None
-        self.inverse = inverse / lengths
-        self.theta = apply(self.inverse, self._base_target + target)
-        self.log_det = log_det + 2.0 * np.log(length).sum(axis=-1) - self._d * np.log(self.ridge)
+        inverse, log_det = _inverse(precision / lengths)
+        if at_most(inverse.diagonal(axis1=-2, axis2=-1), MAX_CONDITION):
+            self.inverse = inverse / lengths
+            self.theta = apply(self.inverse, target)
+            self.log_det = log_det + 2.0 * np.log(length).sum(axis=-1) - self._d * np.log(self.ridge)
+        else:
+            psi = self.rounds()[0][..., : self._d]
+            rows = np.concatenate([_root(self._base), np.sqrt(weights)[..., None] * psi], axis=-2)
+            _, _, self.inverse, self.theta, self.log_det = solve(rows, target, self.ridge)
 
     def _settle(self, n: int) -> None:
         """Let the n oldest rounds keep the weights they have."""
@@ -347,15 +355,23 @@ class Weighted:
 
 
 def _inverse(matrix: Array) -> tuple[Array, Array]:
-    """Return the inverse and the log-determinant of positive definite matrices (..., d, d)."""
+    """Return the inverse and the log-determinant of positive definite matrices (..., d, d); NaN for others."""
     if matrix.ndim == 2:  # the plain calls cost a fifth of the general ones
         root, fault = dpotrf(matrix, lower=1)
-        if not fault:
-            half, _ = dpotri(root, lower=1)
-            inverse = half + half.T
-            np.einsum("ii->i", inverse)[:] *= 0.5
-            return inverse, 2.0 * np.log(root.diagonal()).sum()
-    return np.asarray(np.linalg.inv(matrix), dtype=np.float64), np.asarray(np.linalg.slogdet(matrix)[1])
+        half, _ = dpotri(root, lower=1)
+        inverse = half + half.T
+        np.einsum("ii->i", inverse)[:] *= np.nan if fault else 0.5
+        return inverse, 2.0 * np.log(np.abs(root.diagonal())).sum()
+    try:
+        return np.asarray(np.linalg.inv(matrix), dtype=np.float64), np.asarray(np.linalg.slogdet(matrix)[1])
+    except np.linalg.LinAlgError:
+        return np.full(matrix.shape, np.nan), np.full(matrix.shape[:-2], np.nan)
+
+
+def _root(matrix: Array) -> Array:
+    """Return A with A^T A = matrix for positive semi-definite matrices (..., d, d)."""
+    values, Q = np.linalg.eigh(matrix)
+    return np.asarray(np.sqrt(np.maximum(values, 0.0))[..., None] * Q.swapaxes(-1, -2))
 
 
 def _too_large() -> ValueError:
