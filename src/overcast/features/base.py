@@ -12,7 +12,8 @@ from overcast import _check
 from overcast._check import Array
 from overcast.beliefs._moments import Powers, average
 from overcast.beliefs.base import Belief, NoClosedForm
-from overcast.beliefs.stacked import BeliefStack
+from overcast.beliefs.point import PointMass
+from overcast.beliefs.stacked import BeliefStack, PointStack
 from overcast.kernels.base import check_joint
 
 Indices = NDArray[np.intp]
@@ -146,6 +147,9 @@ class Separable(FeatureMap):
 
     def term_covariance(self, belief: Belief | BeliefStack) -> Array:
         """Return Cov_mu(s(c)), shape (q, q), or (r, q, q) for a stack; from draws where it has no closed form."""
+        if isinstance(belief, (PointMass, PointStack)):
+            terms = self.context_terms(belief.mean())
+            return np.zeros((*terms.shape, terms.shape[-1]))
         try:
             return self._term_covariance(belief)
         except NoClosedForm:

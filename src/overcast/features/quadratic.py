@@ -9,7 +9,8 @@ import numpy as np
 
 from overcast._check import Array
 from overcast.beliefs.base import Belief
-from overcast.beliefs.stacked import BeliefStack
+from overcast.beliefs.gaussian import Gaussian
+from overcast.beliefs.stacked import BeliefStack, CorrelatedStack, GaussianStack
 from overcast.features.base import Indices, Separable, covariance_of_monomials
 
 
@@ -47,6 +48,8 @@ class Quadratic(Separable):
         return _terms(mean, belief.variance() + mean * mean)
 
     def _term_covariance(self, belief: Belief | BeliefStack) -> Array:
+        if isinstance(belief, (Gaussian, GaussianStack, CorrelatedStack)):
+            return _of_normal(belief.mean(), belief.cov())
         one = np.eye(belief.dim, dtype=np.int64)
         return covariance_of_monomials(belief, np.concatenate([np.zeros_like(one[:1]), 2 * one, one]))
 
@@ -55,6 +58,21 @@ def _terms(first: Array, second: Array) -> Array:
     """Return (1, E[c_i^2], E[c_i]) along the last axis."""
     one = np.ones((*first.shape[:-1], 1)) if first.ndim > 1 else _ONE
     return np.concatenate([one, second, first], axis=-1)
+
+
+def _of_normal(mean: Array, cov: Array) -> Array:
+    """Return the covariance of (1, c_i^2, c_i) for normal c, shape (..., 1 + 2c, 1 + 2c).
+
+    Cov(c_i^2, c_j^2) = 2 cov_ij (cov_ij + 2 mean_i mean_j) and Cov(c_i^2, c_j) = 2 mean_i cov_ij, by Isserlis.
+    """
+    c = mean.shape[-1]
+    twice = 2.0 * mean[..., :, None] * cov
+    out = np.zeros((*mean.shape[:-1], 1 + 2 * c, 1 + 2 * c))
+    out[..., 1 : 1 + c, 1 : 1 + c] = 2.0 * (cov * cov + twice * mean[..., None, :])
+    out[..., 1 : 1 + c, 1 + c :] = twice
+    out[..., 1 + c :, 1 : 1 + c] = twice.swapaxes(-1, -2)
+    out[..., 1 + c :, 1 + c :] = cov
+    return out
 
 
 _ONE = np.ones(1)

@@ -10,6 +10,7 @@ from overcast._check import Array
 from overcast.beliefs.base import Belief
 from overcast.beliefs.stacked import BeliefStack
 from overcast.features import FeatureMap, Separable
+from overcast.features.base import Indices
 from overcast.models.base import Estimate, Generators, Index
 from overcast.models.learners import DenseLearner, SeparableLearner
 from overcast.models.ridge import Ridge
@@ -24,11 +25,13 @@ class TermView(NamedTuple):
     """What a separable map needs to know of a belief.
 
     terms : (..., d) E[s(c)] spread over the features
-    covariance : (..., q, q) Cov(s(c))
+    belief : whose Cov(s(c)) is computed when it is asked for
+    excess : what sampling adds to the covariance, as a share of it
     """
 
     terms: Array
-    covariance: Array
+    belief: Belief | BeliefStack
+    excess: float
 
 
 class AwareSeparableLearner(SeparableLearner):
@@ -44,12 +47,11 @@ class AwareSeparableLearner(SeparableLearner):
         self._all = m[:, None] * q + m
 
     def encode(self, belief: Belief | BeliefStack) -> Any:
-        return TermView(super().encode(belief), self._map.term_covariance(belief))
+        return TermView(super().encode(belief), belief, 0.0)
 
     def encode_sampled(self, belief: Belief | BeliefStack, samples: int, rng: Generators) -> Any:
         # The average over draws differs from the expectation by a variance of its own.
-        covariance = self._map.term_covariance(belief) * (1.0 + 1.0 / samples)
-        return TermView(super().encode_sampled(belief, samples, rng), covariance)
+        return TermView(super().encode_sampled(belief, samples, rng), belief, 1.0 / samples)
 
     def estimate(self, view: Any) -> Estimate:
         return super().estimate(view.terms)
@@ -61,14 +63,20 @@ class AwareSeparableLearner(SeparableLearner):
         return super().prior(view.terms)
 
     def noise(self, view: Any) -> Array:
-        covariance = _flat(view.covariance).take(self._all, axis=-1)
-        return np.asarray(np.sqrt(self.quadratic(self.fit.second_moment * covariance) + self.fit.sigma2[..., None]))
+        of_context = self.quadratic(self.fit.second_moment * self._covariance(view, self._all))
+        return np.asarray(np.sqrt(np.maximum(of_context, 0.0) + self.fit.sigma2[..., None]))
 
     def evidence(self, view: Any, index: Index) -> Array:
         z = self.terms(index)
-        covariance = _flat(view.covariance).take(self._upper, axis=-1) * self._times
-        covariance *= z.take(self._rows_of, axis=-1) * z.take(self._columns_of, axis=-1)
-        return np.concatenate([z * view.terms, covariance], axis=-1)
+        products = z.take(self._rows_of, axis=-1) * z.take(self._columns_of, axis=-1) * self._times
+        return np.concatenate([z * view.terms, products * self._covariance(view, self._upper)], axis=-1)
+
+    def _covariance(self, view: TermView, places: Indices) -> Array:
+        """Return Cov(s) at these places of its entries, row after row, shape (..., *places.shape)."""
+        covariance = self._map.term_covariance(view.belief)
+        flat = covariance.reshape(*covariance.shape[:-2], -1)
+        picked = flat.take(places, axis=-1)
+        return picked * (1.0 + view.excess) if view.excess else picked
 
     def norm(self, evidence: Array) -> Array:
         return super().norm(evidence[..., : len(self._context_term)])
@@ -139,7 +147,3 @@ def _points(belief: Belief | BeliefStack) -> tuple[Array, Array]:
     if finite is not None and len(finite[0]) <= DRAWS:
         return finite
     return belief.sample(DRAWS, np.random.default_rng(0)), np.full(DRAWS, 1.0 / DRAWS)
-
-
-def _flat(matrix: Array) -> Array:
-    return matrix.reshape(*matrix.shape[:-2], -1)

@@ -70,7 +70,7 @@ class LinearModel(Model):
         if self.noise not in ("constant", "aware"):
             raise ValueError(f"LinearModel: noise must be 'constant' or 'aware', got {_check.short(self.noise)}")
         if not self.plain:
-            object.__setattr__(self, "block", 25)  # rounds that are weighed anew have to be kept
+            object.__setattr__(self, "block", 50)  # rounds that are weighed anew have to be kept
 
     @property
     def plain(self) -> bool:

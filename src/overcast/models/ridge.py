@@ -39,7 +39,7 @@ class Ridge:
     def __init__(self, d: int, ridge: float, leading: tuple[int, ...] = ()) -> None:
         self.ridge = ridge
         self._rows = np.empty((*leading, 0, d))  # room for the observations since the last factorisation
-        self._take(_solve(np.zeros((*leading, d, d)), np.zeros((*leading, d)), ridge))
+        self._take(solve(np.zeros((*leading, d, d)), np.zeros((*leading, d)), ridge))
 
     def _take(self, solution: Solution) -> None:
         self.root, self.target, self.inverse, self.theta, self.log_det = solution
@@ -63,13 +63,13 @@ class Ridge:
         Raises ValueError, and changes nothing, where the numbers overflow.
         """
         gain = psi * (reward if psi.ndim == 1 else np.asarray(reward)[..., None])
-        if self._pending + 1 >= REFRESH_EVERY or not _at_most(_dot(psi, psi), MAX_SIZE * self.ridge):
+        if self._pending + 1 >= REFRESH_EVERY or not at_most(dot(psi, psi), MAX_SIZE * self.ridge):
             self._factorise(psi, gain)
             return
-        u = _apply(self.inverse, psi)
-        width2 = _dot(psi, u)
+        u = apply(self.inverse, psi)
+        width2 = dot(psi, u)
         log_det = np.asarray(self.log_det + np.log1p(width2))
-        if not _at_most(log_det - self._known_log_det, MAX_GROWTH):
+        if not at_most(log_det - self._known_log_det, MAX_GROWTH):
             self._factorise(psi, gain)
             return
         if self._pending == self._rows.shape[-2]:
@@ -78,13 +78,13 @@ class Ridge:
         self._rows[..., self._pending, :] = psi
         self._pending += 1
         self.target += gain
-        _add_outer(self.inverse, u, -1.0 / (1.0 + width2))
-        self.theta = _apply(self.inverse, self.target)
+        add_outer(self.inverse, u, -1.0 / (1.0 + width2))
+        self.theta = apply(self.inverse, self.target)
         self.log_det = log_det
 
     def _factorise(self, psi: Array, gain: Array) -> None:
         rows = np.concatenate([self.root, self.rows, psi[..., None, :]], axis=-2)
-        self._take(_solve(rows, self.target + gain, self.ridge))
+        self._take(solve(rows, self.target + gain, self.ridge))
 
     def add_at(self, at: tuple[Any, ...], psi: Array, reward: float | Array) -> None:
         """Add an observation to the fits that `at` picks from the leading axes, and to no other.
@@ -93,14 +93,14 @@ class Ridge:
         """
         gain = psi * np.asarray(reward)[..., None]
         rows = np.concatenate([self.root[at], psi[..., None, :]], axis=-2)
-        solution = _solve(rows, self.target[at] + gain, self.ridge)
+        solution = solve(rows, self.target[at] + gain, self.ridge)
         for name, value in solution._asdict().items():
             getattr(self, name)[at] = value
 
     def distance(self, theta: Array) -> Array:
         """Return the norm of theta - theta-hat under V, shape (...)."""
         error = theta - self.theta
-        seen = np.concatenate([_apply(self.root, error), _apply(self.rows, error)], axis=-1)
+        seen = np.concatenate([apply(self.root, error), apply(self.rows, error)], axis=-1)
         return np.asarray(np.sqrt(self.ridge * np.vecdot(error, error) + np.vecdot(seen, seen)))
 
     def half(self) -> Array:
@@ -122,7 +122,7 @@ class Ridge:
 
     def draw(self, z: Array) -> Array:
         """Return A z for z (..., d): with standard normal z, theta-hat plus it is normal with covariance V^-1."""
-        return _apply(self.half(), z)
+        return apply(self.half(), z)
 
     def perturb(self, z: Array) -> Array:
         """Return for z (..., d) what is in law V^-1 sum_s psi_s z_s with standard normal z and z_s."""
@@ -131,7 +131,7 @@ class Ridge:
     def merge(self, other: Ridge) -> None:
         """Add the observations of another fit with the same ridge."""
         rows = np.concatenate([self.root, self.rows, other.root, other.rows], axis=-2)
-        self._take(_solve(rows, self.target + other.target, self.ridge))
+        self._take(solve(rows, self.target + other.target, self.ridge))
 
     def state(self) -> dict[str, Array]:
         names = ("root", "target", "inverse", "theta", "log_det")
@@ -160,7 +160,7 @@ class Solution(NamedTuple):
     log_det: Array
 
 
-def _solve(rows: Array, target: Array, ridge: float) -> Solution:
+def solve(rows: Array, target: Array, ridge: float | Array) -> Solution:
     """Return the fit to observations `rows` (..., n, d) whose products with the rewards sum to `target` (..., d).
 
     By QR of the rows, with columns brought to one length, so that features of very different size do no harm.
@@ -169,11 +169,12 @@ def _solve(rows: Array, target: Array, ridge: float) -> Solution:
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             root = _triangle(rows) if rows.shape[-2] > d else rows
-            ridged = np.concatenate([root, np.broadcast_to(math.sqrt(ridge) * np.eye(d), root.shape)], axis=-2)
+            prior = np.sqrt(ridge)[..., None, None] * np.eye(d)
+            ridged = np.concatenate([root, np.broadcast_to(prior, (*root.shape[:-2], d, d))], axis=-2)
             size = np.linalg.norm(ridged, axis=-2)  # (..., d)
             factor = _triangle(ridged / size[..., None, :])
             half = np.linalg.inv(factor) / size[..., :, None]  # V^-1 = half half^T
-            theta = _apply(half, _apply(half.swapaxes(-1, -2), target))
+            theta = apply(half, apply(half.swapaxes(-1, -2), target))
         sound = bool(np.isfinite(theta).all())
     except np.linalg.LinAlgError:
         sound = False
@@ -182,7 +183,7 @@ def _solve(rows: Array, target: Array, ridge: float) -> Solution:
             "LinearModel: features must be of a size that numbers can hold, got larger; scale the contexts"
         )
     diagonal = np.abs(np.diagonal(factor, axis1=-2, axis2=-1)) * size
-    log_det = 2.0 * np.log(diagonal / math.sqrt(ridge)).sum(axis=-1)
+    log_det = 2.0 * np.log(diagonal / np.sqrt(ridge)[..., None]).sum(axis=-1)
     return Solution(root, target, half @ half.swapaxes(-1, -2), theta, np.asarray(log_det))
 
 
@@ -194,7 +195,7 @@ def perturbed(A: Array, ridge: float | Array, z: Array) -> Array:
     """
     share, Q = np.linalg.eigh(np.eye(z.shape[-1]) - np.asarray(ridge)[..., None, None] * (A.swapaxes(-1, -2) @ A))
     root = np.sqrt(np.where(share > MIN_SHARE, share, 0.0))
-    return _apply(A, _apply(Q, root * _apply(Q.swapaxes(-1, -2), z)))
+    return apply(A, apply(Q, root * apply(Q.swapaxes(-1, -2), z)))
 
 
 def _triangle(rows: Array) -> Array:
@@ -204,24 +205,24 @@ def _triangle(rows: Array) -> Array:
 # One fit is served by the plain calls on vectors and matrices, which cost a third of the general ones.
 
 
-def _apply(matrix: Array, vector: Array) -> Array:
+def apply(matrix: Array, vector: Array) -> Array:
     """Return matrix @ vector for any leading axes."""
     return np.asarray(matrix @ vector if vector.ndim == 1 else (matrix @ vector[..., None])[..., 0])
 
 
-def _dot(left: Array, right: Array) -> float | Array:
+def dot(left: Array, right: Array) -> float | Array:
     """Return the inner product along the last axis, a plain number for two vectors."""
     return float(ddot(left, right)) if left.ndim == 1 else np.vecdot(left, right)
 
 
-def _at_most(value: float | Array, limit: float) -> bool:
+def at_most(value: float | Array, limit: float) -> bool:
     """Return whether 0 <= value <= limit everywhere; False for NaN."""
     if isinstance(value, np.ndarray) and value.ndim:
         return bool(((value >= 0.0) & (value <= limit)).all())
     return bool(0.0 <= value <= limit)
 
 
-def _add_outer(matrix: Array, vector: Array, scale: float | Array) -> None:
+def add_outer(matrix: Array, vector: Array, scale: float | Array) -> None:
     """Add scale * vector vector^T in place, for any leading axes."""
     if vector.ndim == 1:
         # Symmetric, so its transpose is the column-major matrix that BLAS updates without a copy.

@@ -20,11 +20,17 @@ def triangle(d: int) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
     return out
 
 
+@lru_cache(maxsize=64)
+def _places(d: int) -> NDArray[np.intp]:
+    """Return where the matrix, row after row, holds the upper triangle."""
+    i, j, _ = triangle(d)
+    return np.asarray(i * d + j)
+
+
 def upper(matrix: Array) -> Array:
     """Return the upper triangle of symmetric matrices (..., d, d), shape (..., d (d + 1) / 2)."""
     d = matrix.shape[-1]
-    i, j, _ = triangle(d)
-    return np.asarray(matrix.reshape(*matrix.shape[:-2], d * d).take(i * d + j, axis=-1))
+    return np.asarray(matrix.reshape(*matrix.shape[:-2], d * d).take(_places(d), axis=-1))
 
 
 def folded(matrix: Array) -> Array:

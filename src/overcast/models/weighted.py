@@ -6,15 +6,16 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotri
 
 from overcast._check import Array
-from overcast.models.ridge import perturbed
+from overcast.models.ridge import add_outer, apply, at_most, dot, perturbed, solve
 from overcast.models.symmetric import upper
 
 # All rounds are weighed anew when their number has grown by this factor, or by so many, in so many fixed-point steps.
 GROWTH = 1.1
 RENEW_EVERY = 512
-SWEEPS = 3
+SWEEPS = 2
 
 # What noise and ridge are taken for before the first reward counts as so many rounds: enough to start from.
 PRIOR = 1e-3
@@ -22,8 +23,18 @@ PRIOR = 1e-3
 # The noise has at least this share of the rewards' mean square, so that the fit stays well conditioned.
 SMALLEST_NOISE = 1e-8
 
+# Rewards whose mean square is below this give no scale: numbers could not hold its inverse.
+SMALLEST_SIZE = 1e-200
+
+# A variance beyond this is too large to go on with.
+MAX_VARIANCE = 1e300
+
 # A rank-one update that shrinks a variance by more than this loses its digits; all is solved anew instead.
 MAX_SHRINKAGE = 1e6
+
+# Sums of squares lose twice the digits; where an entry of the inverse, at one length of all columns, is beyond this,
+# the rounds themselves are factorised.
+MAX_CONDITION = 1e9
 
 # Numbers kept to weigh rounds anew; the oldest keep the weight they have, so that a bandit may run for ever.
 MAX_KEPT = 2**24
@@ -78,6 +89,7 @@ class Weighted:
         self._d = d
         self._settings = settings
         self._noisy = noisy
+        self._eye = np.eye(d)
         self._capacity = max(min(MAX_ROUNDS, MAX_KEPT // self.width), 2 * d, 1 + (settings.window or 0))
         self._rounds = np.empty((*leading, 0, self.width))  # room for evidence, of which rows first to last are in use
         self._rewards = np.empty((*leading, 0))
@@ -93,6 +105,7 @@ class Weighted:
         self.inverse: Array
         self.log_det: Array
         self._sized = np.zeros(leading, dtype=bool)  # whether a reward other than zero gave them a scale
+        self._some_unsized = True
         self._solve(self._weights)
 
     @property
@@ -103,20 +116,21 @@ class Weighted:
     @property
     def slack(self) -> Array:
         """1 - gamma / t with t the number of rounds that count, shape (...); one before the first."""
-        return np.asarray(np.clip(1.0 - self.used / max(self._total, 1.0), 0.0, 1.0))
+        return np.asarray(np.maximum(1.0 - self.used / max(self._total, 1.0), 0.0))
 
     @property
     def used(self) -> Array:
         """gamma, the number of parameters that rewards rather than the prior determine, shape (...)."""
-        trace = np.trace(self.inverse, axis1=-2, axis2=-1)
-        return np.asarray(np.clip(self._d - self.ridge * trace, 0.0, self._d))
+        return np.asarray(np.maximum(self._d - self.ridge * self.inverse.trace(axis1=-2, axis2=-1), 0.0))
 
     def variance(self, evidence: Array) -> Array:
         """Return v of rounds (..., n, width), shape (..., n)."""
         sigma2 = self.sigma2[..., None]
         if not self._noisy:
             return np.broadcast_to(sigma2, evidence.shape[:-1])
-        return np.asarray(_apply(evidence[..., self._d :], upper(self.second_moment)) + sigma2)
+        # Rounding may have left a covariance just below zero.
+        of_context = (evidence[..., self._d :] @ upper(self.second_moment)[..., None])[..., 0]
+        return np.asarray(np.maximum(of_context, 0.0) + sigma2)
 
     @property
     def second_moment(self) -> Array:
@@ -131,25 +145,29 @@ class Weighted:
         reward = np.asarray(reward, dtype=np.float64)
         psi = evidence[..., : self._d]
         with np.errstate(over="ignore", invalid="ignore"):
-            u = _apply(self.inverse, psi)
-            v = self.variance(evidence[..., None, :])[..., 0]
-            spread = np.vecdot(psi, u)
+            u = apply(self.inverse, psi)
+            spread = dot(psi, u)
+            of_context = dot(evidence[..., self._d :], upper(self.second_moment)) if self._noisy else 0.0
+            v = np.maximum(of_context, 0.0) + self.sigma2
             total = v + spread
-        if not np.isfinite(total).all():
-            raise ValueError(
-                "LinearModel: features must be of a size that numbers can hold, got larger; scale the contexts"
-            )
+        if not at_most(total, MAX_VARIANCE):
+            raise _too_large()
+        before = vars(self).copy()  # arrays in use are replaced until all went well
         self._append(evidence, reward, 1.0 / v)
-        unsized = not self._sized.all() and bool((~self._sized & (reward != 0.0)).any())
-        if self._last >= self._renew_at or unsized or not (spread <= MAX_SHRINKAGE * v).all():
-            self._renew()
-        elif self._settings.forgets:
-            self._solve(self._weights[..., self._first : self._last])
-        else:
-            # Sherman-Morrison, with the weight that the current estimate gives
-            self.theta = self.theta + u * ((reward - np.vecdot(psi, self.theta)) / total)[..., None]
-            self.inverse = self.inverse - u[..., :, None] * (u / total[..., None])[..., None, :]
-            self.log_det = self.log_det + np.log1p(spread / v)
+        unsized = self._some_unsized and bool((~self._sized & (reward != 0.0)).any())
+        try:
+            if self._last >= self._renew_at or unsized or not at_most(spread / v, MAX_SHRINKAGE):
+                self._renew()
+            elif self._settings.forgets:
+                self._solve(self._ages() * self._weights[..., self._first : self._last])
+            else:
+                # Sherman-Morrison, with the weight that the current estimate gives
+                self.theta = self.theta + u * ((reward - dot(psi, self.theta)) / total)[..., None]
+                add_outer(self.inverse, u, -1.0 / total)
+                self.log_det = self.log_det + np.log1p(spread / v)
+        except ValueError:
+            self.__dict__ = before
+            raise
 
     def _append(self, evidence: Array, reward: Array, weight: Array) -> None:
         if self._last == self._rewards.shape[-1]:
@@ -162,19 +180,19 @@ class Weighted:
         if self._settings.window is not None:
             self._first = max(self._first, self._last - self._settings.window)
             self._total = min(self._total, self._ages().sum())
-        self._base *= self._settings.discount
-        self._base_target *= self._settings.discount
+        if self._settings.discount < 1.0:
+            self._base = self._settings.discount * self._base
+            self._base_target = self._settings.discount * self._base_target
 
     def _make_room(self) -> None:
         """Move the rounds that count to the front of arrays with room for as many again."""
-        kept = slice(self._first, self._last)
-        n = self._last - self._first
-        *leading, _ = self._rewards.shape
-        rounds, rewards, weights = (
-            np.concatenate([old[..., kept, :], np.empty((*leading, max(16, n), old.shape[-1]))], axis=-2)
-            for old in (self._rounds, self._rewards[..., None], self._weights[..., None])
-        )
-        self._rounds, self._rewards, self._weights = rounds, rewards[..., 0], weights[..., 0]
+        kept, n = slice(self._first, self._last), self._last - self._first
+        room = (*self._rewards.shape[:-1], n + max(16, n))
+        rounds, rewards, weights = np.empty((*room, self.width)), np.empty(room), np.empty(room)
+        rounds[..., :n, :] = self._rounds[..., kept, :]
+        rewards[..., :n] = self._rewards[..., kept]
+        weights[..., :n] = self._weights[..., kept]
+        self._rounds, self._rewards, self._weights = rounds, rewards, weights
         self._renew_at -= self._first
         self._first, self._last = 0, n
 
@@ -191,57 +209,77 @@ class Weighted:
         """Weigh all rounds anew, and learn noise and ridge where they are not given."""
         rounds, rewards = self.rounds()
         psi, ages = rounds[..., : self._d], self._ages()
-        size = (rewards**2).mean(axis=-1)
-        first = ~self._sized & (size > 0.0)
-        size = np.where(size > 0.0, size, 1.0)
-        squares = np.vecdot(psi, psi).mean(axis=-1)
-        guess = size / np.where(squares > 0.0, squares, 1.0)  # of the variance of theta
         learn_ridge, learn_sigma = self._settings.ridge is None, self._settings.sigma is None
-        if learn_ridge:
-            self.ridge = np.where(first, 1.0 / guess, self.ridge)
-        if learn_sigma:
-            self.sigma2 = np.where(first, size, self.sigma2)
-        self._sized = self._sized | first
-        for _ in range(SWEEPS if self._noisy or learn_ridge or learn_sigma else 1):
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            size = (rewards**2).mean(axis=-1)
+            sized = size > SMALLEST_SIZE
+            size = np.where(sized, size, 1.0)
+            squares = np.vecdot(psi, psi).mean(axis=-1)
+            guess = size / np.where(squares > 0.0, squares, 1.0)  # of the variance of theta
+            if self._some_unsized:
+                self._start(guess, size)
             weights = 1.0 / self.variance(rounds)
-            self._solve(weights)
-            if learn_ridge:
-                self.ridge = (self.used + PRIOR) / (np.vecdot(self.theta, self.theta) + PRIOR * guess)
-            if learn_sigma:
-                residuals = rewards - _apply(psi, self.theta)
-                free = 1.0 - ages * weights * np.vecdot(psi @ self.inverse, psi)
-                up = (ages * (weights * residuals) ** 2).sum(axis=-1) + PRIOR * size / self.sigma2**2
-                down = (ages * weights * free).sum(axis=-1) + PRIOR / self.sigma2
-                self.sigma2 = np.maximum(self.sigma2 * up / down, SMALLEST_NOISE * size)
+            self._solve(ages * weights)
+            for _ in range(SWEEPS if self._noisy or learn_ridge or learn_sigma else 0):
+                if learn_ridge:
+                    self.ridge = (self.used + PRIOR) / (np.vecdot(self.theta, self.theta) + PRIOR * guess)
+                if learn_sigma:
+                    share = weights * self.sigma2[..., None]  # of the noise in the variance of a round
+                    residuals = share * (rewards - apply(psi, self.theta))
+                    free = share * (1.0 - ages * weights * np.vecdot(psi @ self.inverse, psi))
+                    noise = ((residuals**2) @ ages + PRIOR * size) / (free @ ages + PRIOR)
+                    self.sigma2 = np.maximum(noise, SMALLEST_NOISE * size)
+                weights = 1.0 / self.variance(rounds)
+                self._solve(ages * weights)
+        if not all(np.isfinite(value).all() for value in (self.theta, self.log_det, self.ridge, self.sigma2)):
+            raise _too_large()
+        self._sized = self._sized | sized
+        self._some_unsized = not self._sized.all()
         self._weights[..., self._first : self._last] = weights
         self._renew_at = self._last + min(RENEW_EVERY, max(1, math.ceil((GROWTH - 1.0) * float(ages.sum()))))
         if self._last - self._first >= self._capacity:
             self._settle((self._last - self._first) // 2)
 
-    def _sums(self, weights: Array, rounds: slice) -> tuple[Array, Array]:
-        """Return the weighted sums of psi psi^T and psi y over some of the rounds that are kept."""
+    def _start(self, guess: Array, size: Array) -> None:
+        """Begin, where no reward has given a scale yet, with these variances of theta and of the noise."""
+        fresh = ~self._sized
+        if self._settings.ridge is None:
+            self.ridge = np.where(fresh, 1.0 / guess, self.ridge)
+        if self._settings.sigma is None:
+            self.sigma2 = np.where(fresh, size, self.sigma2)
+        self.theta = np.where(fresh[..., None], 0.0, self.theta)
+        prior = self._eye / self.ridge[..., None, None]
+        self.inverse = np.where(fresh[..., None, None], prior, self.inverse)
+
+    def _sums(self, weights: Array, n: int) -> tuple[Array, Array]:
+        """Return the sums of psi psi^T and psi y over the n oldest rounds, with these weights (..., n)."""
         evidence, rewards = self.rounds()
-        psi = evidence[..., rounds, : self._d]
-        weighted = (psi * (self._ages()[rounds] * weights[..., rounds])[..., None]).swapaxes(-1, -2)
-        return weighted @ psi, _apply(weighted, rewards[..., rounds])
+        psi = evidence[..., :n, : self._d]
+        weighted = (psi * weights[..., None]).swapaxes(-1, -2)
+        return weighted @ psi, (weighted @ rewards[..., :n, None])[..., 0]
 
     def _solve(self, weights: Array) -> None:
-        """Fit theta to the rounds with these weights (..., n)."""
-        design, target = self._sums(weights, slice(None))
-        precision = self._base + design + self.ridge[..., None, None] * np.eye(self._d)
+        """Fit theta to the rounds with these weights (..., n), age included."""
+        design, target = self._sums(weights, weights.shape[-1])
+        target = self._base_target + target
+        precision = self._base + design + self.ridge[..., None, None] * self._eye
         # With columns brought to one length, features of very different size do no harm.
-        length = np.sqrt(np.diagonal(precision, axis1=-2, axis2=-1))
+        length = np.sqrt(precision.diagonal(axis1=-2, axis2=-1))
         lengths = length[..., :, None] * length[..., None, :]
-        scaled = precision / lengths
-        self.inverse = np.linalg.inv(scaled) / lengths
-        self.theta = _apply(self.inverse, self._base_target + target)
-        root_det = np.log(length).sum(axis=-1)
-        self.log_det = np.linalg.slogdet(scaled)[1] + 2.0 * root_det - self._d * np.log(self.ridge)
+        inverse, log_det = _inverse(precision / lengths)
+        if at_most(inverse.diagonal(axis1=-2, axis2=-1), MAX_CONDITION):
+            self.inverse = inverse / lengths
+            self.theta = apply(self.inverse, target)
+            self.log_det = log_det + 2.0 * np.log(length).sum(axis=-1) - self._d * np.log(self.ridge)
+        else:
+            psi = self.rounds()[0][..., : self._d]
+            rows = np.concatenate([_root(self._base), np.sqrt(weights)[..., None] * psi], axis=-2)
+            _, _, self.inverse, self.theta, self.log_det = solve(rows, target, self.ridge)
 
     def _settle(self, n: int) -> None:
         """Let the n oldest rounds keep the weights they have."""
-        weights = self._weights[..., self._first : self._last]
-        design, target = self._sums(weights, slice(n))
+        weights = self._ages()[:n] * self._weights[..., self._first : self._first + n]
+        design, target = self._sums(weights, n)
         self._base = self._base + design
         self._base_target = self._base_target + target
         self._first += n
@@ -253,7 +291,7 @@ class Weighted:
 
     def draw(self, z: Array) -> Array:
         """Return A z with A A^T = P^-1 for z (..., d)."""
-        return _apply(self._half(), z)
+        return apply(self._half(), z)
 
     def perturb(self, z: Array) -> Array:
         """Return for z (..., d) what is in law P^-1 sum_s psi_s z_s / sqrt(v_s) with standard normal z and z_s."""
@@ -274,7 +312,7 @@ class Weighted:
             self._append(rounds[..., i, :], rewards[..., i], weights[..., i])
         self._base = self._base + other._base
         self._base_target = self._base_target + other._base_target
-        self._total += other._total - rewards.shape[-1]
+        self._total += other._total - float(other._ages().sum())  # of those among the base
         if self._last > self._first:
             self._renew()
 
@@ -311,10 +349,32 @@ class Weighted:
         self._base, self._base_target = np.array(state["base"]), np.array(state["base_target"])
         self.ridge, self.sigma2 = np.array(state["ridge"]), np.array(state["sigma2"])
         self._sized = np.array(state["sized"], dtype=bool)
+        self._some_unsized = not self._sized.all()
         self.theta, self.inverse = np.array(state["theta"]), np.array(state["inverse"])
         self.log_det = np.array(state["log_det"])
 
 
-def _apply(matrix: Array, vector: Array) -> Array:
-    """Return matrix @ vector for any leading axes."""
-    return np.asarray((matrix @ vector[..., None])[..., 0])
+def _inverse(matrix: Array) -> tuple[Array, Array]:
+    """Return the inverse and the log-determinant of positive definite matrices (..., d, d); NaN for others."""
+    if matrix.ndim == 2:  # the plain calls cost a fifth of the general ones
+        root, fault = dpotrf(matrix, lower=1)
+        half, _ = dpotri(root, lower=1)
+        inverse = half + half.T
+        np.einsum("ii->i", inverse)[:] *= np.nan if fault else 0.5
+        return inverse, 2.0 * np.log(np.abs(root.diagonal())).sum()
+    try:
+        return np.asarray(np.linalg.inv(matrix), dtype=np.float64), np.asarray(np.linalg.slogdet(matrix)[1])
+    except np.linalg.LinAlgError:
+        return np.full(matrix.shape, np.nan), np.full(matrix.shape[:-2], np.nan)
+
+
+def _root(matrix: Array) -> Array:
+    """Return A with A^T A = matrix for positive semi-definite matrices (..., d, d)."""
+    values, Q = np.linalg.eigh(matrix)
+    return np.asarray(np.sqrt(np.maximum(values, 0.0))[..., None] * Q.swapaxes(-1, -2))
+
+
+def _too_large() -> ValueError:
+    return ValueError(
+        "LinearModel: features must be of a size that numbers can hold, got larger; scale contexts and rewards"
+    )

@@ -1,0 +1,547 @@
+"""Weighted least squares against dense loops over all rounds, and what it learns against the evidence."""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import chi2, multivariate_normal
+
+from overcast._check import Array
+from overcast.models import weighted
+from overcast.models.ridge import Ridge
+from overcast.models.symmetric import folded
+from overcast.models.weighted import GROWTH, PRIOR, SWEEPS, Settings, Weighted
+from support import linear_map, refused
+
+D = 4
+
+
+@dataclass
+class Naive:
+    """The formulas of `Weighted` with a d x d covariance a round and a solve from scratch, for one sequence."""
+
+    settings: Settings
+    psi: list[Array] = field(default_factory=list)
+    covs: list[Array] = field(default_factory=list)
+    rewards: list[float] = field(default_factory=list)
+    weights: list[float] = field(default_factory=list)
+    wait: int = 0  # rounds until all are weighed anew
+
+    def __post_init__(self) -> None:
+        self.ridge = 1.0 if self.settings.ridge is None else self.settings.ridge
+        self.sigma2 = 1.0 if self.settings.sigma is None else self.settings.sigma**2
+        self.sized = False
+        self.theta, self.inverse = np.zeros(D), np.eye(D) / self.ridge
+
+    @property
+    def ages(self) -> list[float]:
+        n, window = len(self.psi), self.settings.window or math.inf
+        return [self.settings.discount**age if age < window else 0.0 for age in range(n - 1, -1, -1)]
+
+    def variance(self, cov: Array) -> float:
+        return float(self.theta @ cov @ self.theta + np.trace(cov @ self.inverse) + self.sigma2)
+
+    def solve(self) -> None:
+        P, target = self.ridge * np.eye(D), np.zeros(D)
+        for age, weight, psi, reward in zip(self.ages, self.weights, self.psi, self.rewards, strict=True):
+            P += age * weight * np.outer(psi, psi)
+            target += age * weight * reward * psi
+        self.inverse, self.theta = np.linalg.inv(P), np.linalg.solve(P, target)
+
+    @property
+    def used(self) -> float:
+        return float(D - self.ridge * np.trace(self.inverse))
+
+    def add(self, psi: Array, cov: Array, reward: float) -> None:
+        self.weights.append(1.0 / self.variance(cov))
+        self.psi.append(psi)
+        self.covs.append(cov)
+        self.rewards.append(reward)
+        self.wait -= 1
+        if self.wait <= 0 or (not self.sized and reward != 0.0):
+            self.renew()
+        else:
+            self.solve()
+
+    def renew(self) -> None:
+        ages = self.ages
+        kept = [s for s, age in enumerate(ages) if age > 0.0]
+        size = float(np.mean([self.rewards[s] ** 2 for s in kept])) or 1.0
+        guess = size / float(np.mean([self.psi[s] @ self.psi[s] for s in kept]))
+        if not self.sized:
+            self.ridge = 1.0 / guess if self.settings.ridge is None else self.ridge
+            self.sigma2 = size if self.settings.sigma is None else self.sigma2
+            self.theta, self.inverse = np.zeros(D), np.eye(D) / self.ridge
+        self.sized = self.sized or any(self.rewards[s] != 0.0 for s in kept)
+        self.weigh()
+        for _ in range(SWEEPS):
+            if self.settings.ridge is None:
+                self.ridge = (self.used + PRIOR) / (float(self.theta @ self.theta) + PRIOR * guess)
+            if self.settings.sigma is None:
+                up, down = PRIOR * size / self.sigma2**2, PRIOR / self.sigma2
+                for s in kept:
+                    weight, psi = self.weights[s], self.psi[s]
+                    up += ages[s] * (weight * (self.rewards[s] - psi @ self.theta)) ** 2
+                    down += ages[s] * weight * (1.0 - ages[s] * weight * psi @ self.inverse @ psi)
+                self.sigma2 = float(self.sigma2 * up / down)
+            self.weigh()
+        self.wait = min(512, max(1, math.ceil((GROWTH - 1.0) * sum(ages))))
+
+    def weigh(self) -> None:
+        self.weights = [1.0 / self.variance(cov) for cov in self.covs]
+        self.solve()
+
+    @property
+    def log_det(self) -> float:
+        return float(-np.linalg.slogdet(self.ridge * self.inverse)[1])
+
+
+def _rounds(n: int, leading: tuple[int, ...] = (), seed: int = 0, hidden: str = "mixed") -> tuple[Array, Array, Array]:
+    """Return psi (n, ..., d), covariances (n, ..., d, d) and rewards (n, ...) of a linear world."""
+    rng = np.random.default_rng(seed)
+    psi = rng.normal(size=(n, *leading, D))
+    A = 0.5 * rng.normal(size=(n, *leading, D, 2))
+    if hidden == "mixed":
+        A[::3] = 0.0
+    elif hidden == "revealed":
+        A[:] = 0.0
+    theta = np.array([1.0, -2.0, 0.5, 3.0])
+    shift = (A @ rng.normal(size=(n, *leading, 2, 1)))[..., 0]
+    rewards = (psi + shift) @ theta + 0.3 * rng.normal(size=(n, *leading))
+    return psi, A @ A.swapaxes(-1, -2), rewards
+
+
+def _evidence(psi: Array, cov: Array) -> Array:
+    return np.concatenate([psi, folded(cov)], axis=-1)
+
+
+def _learnt(fit: Weighted, rounds: tuple[Array, Array, Array], noisy: bool = True) -> Weighted:
+    for psi, cov, reward in zip(*rounds, strict=True):
+        fit.add(_evidence(psi, cov) if noisy else psi, reward)
+    return fit
+
+
+GIVEN = {
+    "nothing given": Settings(),
+    "ridge given": Settings(ridge=0.7),
+    "sigma given": Settings(sigma=0.4),
+    "both given": Settings(ridge=0.7, sigma=0.4),
+    "discounted": Settings(discount=0.95),
+    "window": Settings(window=17),
+    "discounted window": Settings(ridge=0.7, discount=0.9, window=20),
+}
+
+
+@pytest.mark.parametrize("leading", [(), (3,), (2, 2)], ids=str)
+@pytest.mark.parametrize("settings", GIVEN.values(), ids=GIVEN.keys())
+def test_every_round_is_the_dense_loop(settings: Settings, leading: tuple[int, ...]) -> None:
+    """At renewals, and in between, where rank-one updates keep the weights."""
+    n = 60
+    psi, covs, rewards = _rounds(n, leading)
+    fit = Weighted(D, settings, True, leading)
+    references = {at: Naive(settings) for at in np.ndindex(*leading)}
+    for t in range(n):
+        fit.add(_evidence(psi[t], covs[t]), rewards[t])
+        for at, naive in references.items():
+            naive.add(psi[t][at], covs[t][at], float(rewards[t][at]))
+            np.testing.assert_allclose(fit.theta[at], naive.theta, rtol=0, atol=1e-9)
+            np.testing.assert_allclose(fit.inverse[at], naive.inverse, rtol=1e-7, atol=1e-10)
+            assert fit.ridge[at] == pytest.approx(naive.ridge, rel=1e-9)
+            assert fit.sigma2[at] == pytest.approx(naive.sigma2, rel=1e-9)
+            assert fit.log_det[at] == pytest.approx(naive.log_det, abs=1e-8)
+            assert fit.slack[at] == pytest.approx(1 - naive.used / max(sum(naive.ages), 1), abs=1e-8)
+
+
+@pytest.mark.parametrize("hidden", ["all", "revealed", "mixed"])
+def test_hidden_revealed_and_mixed_rounds(hidden: str) -> None:
+    rounds = _rounds(80, seed=1, hidden=hidden)
+    fit, naive = Weighted(D, Settings(), True), Naive(Settings())
+    for psi, cov, reward in zip(*rounds, strict=True):
+        fit.add(_evidence(psi, cov), reward)
+        naive.add(psi, cov, float(reward))
+    np.testing.assert_allclose(fit.theta, naive.theta, rtol=0, atol=1e-9)
+    assert fit.sigma2 == pytest.approx(naive.sigma2, rel=1e-9)
+
+
+def test_renewals_lie_ever_further_apart() -> None:
+    fit, at = Weighted(D, Settings(), False), []
+    psi, _, rewards = _rounds(400)
+    for t in range(400):
+        before = fit.sigma2
+        fit.add(psi[t], rewards[t])
+        if fit.sigma2 is not before:
+            at.append(t + 1)
+    assert at[:12] == [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14]
+    assert len(at) < 50  # 10 + log(40) / log(1.1)
+
+
+@pytest.mark.parametrize("leading", [(), (3,)], ids=str)
+def test_with_all_given_and_constant_noise_it_is_ridge_regression(leading: tuple[int, ...]) -> None:
+    psi, _, rewards = _rounds(300, leading)
+    fit, ridge = Weighted(D, Settings(ridge=0.7, sigma=1.0), False, leading), Ridge(D, 0.7, leading)
+    for t in range(300):
+        fit.add(psi[t], rewards[t])
+        ridge.add(psi[t], rewards[t])
+        for name in ("theta", "inverse", "log_det"):
+            np.testing.assert_allclose(getattr(fit, name), getattr(ridge, name), rtol=0, atol=1e-9)
+    z = np.random.default_rng(0).normal(size=(*leading, D))
+    for name in ("distance", "draw", "perturb"):
+        np.testing.assert_allclose(getattr(fit, name)(z), getattr(ridge, name)(z), rtol=0, atol=1e-9)
+
+
+def test_draws_and_perturbations_have_their_covariances() -> None:
+    fit = _learnt(Weighted(D, Settings(), True), _rounds(25))
+    P = np.linalg.inv(fit.inverse)
+    for name, covariance in (
+        ("draw", fit.inverse),
+        ("perturb", fit.inverse @ (P - fit.ridge * np.eye(D)) @ fit.inverse),
+    ):
+        M = linear_map(lambda rng, name=name: getattr(fit, name)(rng.standard_normal(D)), D)
+        np.testing.assert_allclose(M.T @ M, covariance, rtol=0, atol=1e-10)
+    error = np.arange(4.0) - fit.theta
+    assert float(fit.distance(np.arange(4.0))) == pytest.approx(math.sqrt(error @ P @ error), rel=1e-9)
+
+
+@pytest.mark.parametrize("settings", [Settings(), Settings(discount=0.98)], ids=["all", "discounted"])
+def test_after_many_renewals_the_equations_of_the_fixed_point_hold(settings: Settings) -> None:
+    """Those of the docstring, to the weight of what was taken for granted before the first reward, PRIOR."""
+    psi, covs, rewards = _rounds(150, seed=2)
+    fit = _learnt(Weighted(D, settings, True), (psi, covs, rewards))
+    for _ in range(300):
+        fit._renew()
+    ages = settings.discount ** np.arange(149, -1, -1)
+    second = np.outer(fit.theta, fit.theta) + fit.inverse
+    v = np.array([np.sum(cov * second) for cov in covs]) + fit.sigma2
+    P = fit.ridge * np.eye(D) + (psi.T * ages / v) @ psi
+    np.testing.assert_allclose(fit.theta, np.linalg.solve(P, (psi.T * ages / v) @ rewards), rtol=1e-9)
+    np.testing.assert_allclose(fit.inverse, np.linalg.inv(P), rtol=1e-8)
+    gamma = D - fit.ridge * np.trace(np.linalg.inv(P))
+    assert fit.ridge == pytest.approx(gamma / (fit.theta @ fit.theta), rel=PRIOR)
+    leverage = ages / v * np.vecdot(psi @ np.linalg.inv(P), psi)
+    ratio = (ages * ((rewards - psi @ fit.theta) / v) ** 2).sum() / (ages * (1 - leverage) / v).sum()
+    # Where contexts make most of the variance, the noise is told by few rounds, and PRIOR weighs more.
+    assert ratio == pytest.approx(1.0, abs=100 * PRIOR)
+
+
+def _log_evidence(psi: Array, rewards: Array, ridge: float, sigma2: float) -> float:
+    cov = psi @ psi.T / ridge + sigma2 * np.eye(len(psi))
+    return float(multivariate_normal(np.zeros(len(psi)), cov).logpdf(rewards))
+
+
+@pytest.mark.parametrize("given", ["ridge", "sigma", "nothing"])
+def test_what_is_learnt_maximises_the_evidence(given: str) -> None:
+    """With constant noise the log marginal likelihood is flat there up to PRIOR, and falls to all sides."""
+    psi, _, rewards = _rounds(60, seed=3)
+    settings = {"ridge": Settings(ridge=2.0), "sigma": Settings(sigma=1.5), "nothing": Settings()}[given]
+    fit = _learnt(Weighted(D, settings, False), (psi, psi, rewards), noisy=False)
+    for _ in range(300):
+        fit._renew()
+    ridge, sigma2 = float(fit.ridge), float(fit.sigma2)
+    assert given != "ridge" or ridge == 2.0
+    assert given != "sigma" or sigma2 == 2.25
+    best = _log_evidence(psi, rewards, ridge, sigma2)
+    for step in (0.02, 0.2, 1.0):
+        for factor in (math.exp(step), math.exp(-step)):
+            if given != "ridge":
+                assert _log_evidence(psi, rewards, ridge * factor, sigma2) < best + PRIOR * step
+            if given != "sigma":
+                assert _log_evidence(psi, rewards, ridge, sigma2 * factor) < best + PRIOR * step
+
+
+def test_the_learnt_noise_is_the_noise() -> None:
+    """A variance from n - d degrees of freedom is off by sqrt(2 / (n - d)); within six of these, 2e-9."""
+    rng, n = np.random.default_rng(4), 2000
+    psi = rng.normal(size=(n, D))
+    fit = Weighted(D, Settings(), False)
+    for row, noise in zip(psi, rng.normal(size=n), strict=True):
+        fit.add(row, row.sum() + 0.3 * noise)
+    for _ in range(10):
+        fit._renew()
+    assert float(fit.sigma2) == pytest.approx(0.09, rel=6 * math.sqrt(2 / (n - D)))
+    assert float(fit.used) == pytest.approx(D, abs=1e-2)
+
+
+def test_the_noise_of_contexts_is_told_from_the_rest() -> None:
+    """Half the rounds have a context of known covariance; the noise of the others is what is learnt."""
+    rng, n = np.random.default_rng(5), 3000
+    psi = rng.normal(size=(n, D))
+    fit = Weighted(D, Settings(), True)
+    theta, cov = np.array([1.0, -2.0, 0.5, 3.0]), 0.5 * np.eye(D)
+    for t in range(n):
+        known = t % 2 == 0
+        spread = 0.2 if known else math.sqrt(0.04 + theta @ cov @ theta)
+        fit.add(_evidence(psi[t], 0.0 * cov if known else cov), psi[t] @ theta + spread * rng.normal())
+    for _ in range(50):
+        fit._renew()
+    # From n / 2 known rounds, six standard errors: 2e-9; the others say next to nothing of it.
+    assert float(fit.sigma2) == pytest.approx(0.04, rel=6 * math.sqrt(2 / (n / 2)))
+    # The error of theta is that of the known rounds alone, or less: six of their standard errors
+    np.testing.assert_allclose(fit.theta, theta, rtol=0, atol=6 * 0.2 / math.sqrt(0.9 * n / 2))
+
+
+def test_confidence_sets_hold_at_their_level() -> None:
+    """theta from the prior, noise of the given sigma: |theta - theta-hat|_P^2 is chi^2_d whatever the rounds.
+
+    Of 4000 trials in lock-step; the share within the level is binomial, and five standard errors are 6e-7 for each of
+    six looks.
+    """
+    rng, trials = np.random.default_rng(6), 4000
+    for noisy in (False, True):
+        theta = rng.normal(size=(trials, D)) / math.sqrt(2.0)
+        fit = Weighted(D, Settings(ridge=2.0, sigma=0.5), noisy, (trials,))
+        for _ in range(12):
+            psi = rng.normal(size=(trials, D))
+            evidence = np.concatenate([psi, np.zeros((trials, fit.width - D))], axis=-1)
+            fit.add(evidence, np.vecdot(psi, theta) + 0.5 * rng.normal(size=trials))
+        squares = fit.distance(theta) ** 2
+        for level in (0.5, 0.9, 0.99):
+            inside = float((squares <= chi2(D).ppf(level)).mean())
+            assert abs(inside - level) < 5 * math.sqrt(level * (1 - level) / trials)
+
+
+def test_merging_is_learning_one_after_the_other() -> None:
+    """The same rounds, so the same fixed point; few sweeps from different starts agree to what these leave."""
+    for settings, tolerance in ((Settings(ridge=0.7, sigma=0.4), 1e-4), (Settings(), 2e-2), (Settings(window=30), 2e-2)):
+        rounds = _rounds(90, seed=7)
+        first = _learnt(Weighted(D, settings, True), [part[:40] for part in rounds])  # type: ignore[arg-type]
+        second = _learnt(Weighted(D, settings, True), [part[40:] for part in rounds])  # type: ignore[arg-type]
+        whole = _learnt(Weighted(D, settings, True), rounds)
+        kept = second.state()
+        first.merge(second)
+        for name, value in second.state().items():
+            np.testing.assert_array_equal(value, kept[name])
+        whole._renew()
+        scale = np.sqrt(np.diagonal(whole.inverse))
+        np.testing.assert_allclose(first.theta / scale, whole.theta / scale, rtol=0, atol=tolerance * 10)
+        for fit in (first, whole):
+            for _ in range(100):
+                fit._renew()
+        np.testing.assert_allclose(first.theta, whole.theta, rtol=0, atol=1e-8)
+        assert first.sigma2 == pytest.approx(whole.sigma2, rel=1e-8)
+        assert first.slack == pytest.approx(whole.slack, abs=1e-8)
+
+
+@pytest.mark.parametrize("settings", [Settings(discount=0.9), Settings(ridge=1.0, sigma=1.0, discount=0.97)], ids=str)
+def test_merging_counts_what_is_not_forgotten(settings: Settings) -> None:
+    rounds = _rounds(90, seed=8)
+    first = _learnt(Weighted(D, settings, True), [part[:50] for part in rounds])  # type: ignore[arg-type]
+    second = _learnt(Weighted(D, settings, True), [part[50:] for part in rounds])  # type: ignore[arg-type]
+    whole = _learnt(Weighted(D, settings, True), rounds)
+    first.merge(second)
+    for fit in (first, whole):
+        for _ in range(100):
+            fit._renew()
+    np.testing.assert_allclose(first.theta, whole.theta, rtol=0, atol=1e-8)
+    assert first.slack == pytest.approx(whole.slack, abs=1e-8)
+    assert 0.0 < float(first.slack) < 1.0
+
+
+def test_merging_with_a_fit_that_is_fresh() -> None:
+    learnt, fresh = _learnt(Weighted(D, Settings(), True), _rounds(30)), Weighted(D, Settings(), True)
+    theta = learnt.theta.copy()
+    learnt.merge(fresh)
+    np.testing.assert_allclose(learnt.theta, theta, rtol=0, atol=0.05)  # a renewal more
+    fresh.merge(learnt)
+    for fit in (learnt, fresh):
+        for _ in range(100):
+            fit._renew()
+    np.testing.assert_allclose(fresh.theta, learnt.theta, rtol=0, atol=1e-8)
+    empty = Weighted(D, Settings(), True)
+    empty.merge(Weighted(D, Settings(), True))
+    np.testing.assert_array_equal(empty.theta, np.zeros(D))
+
+
+@pytest.mark.parametrize("settings", GIVEN.values(), ids=GIVEN.keys())
+def test_a_restored_or_copied_fit_goes_on_alike_and_on_its_own(settings: Settings) -> None:
+    rounds = _rounds(90, seed=9)
+    fit = _learnt(Weighted(D, settings, True), [part[:47] for part in rounds])  # type: ignore[arg-type]
+    restored = Weighted(D, settings, True)
+    restored.restore(fit.state())
+    twin = copy.deepcopy(fit)
+    before = fit.state()
+    later: Any = [part[47:] for part in rounds]
+    _learnt(restored, later)
+    _learnt(twin, later)
+    for name, value in fit.state().items():
+        np.testing.assert_array_equal(value, before[name])
+    _learnt(fit, later)
+    for name, value in fit.state().items():
+        np.testing.assert_array_equal(restored.state()[name], value)
+        np.testing.assert_array_equal(twin.state()[name], value)
+
+
+def test_a_state_of_another_size_is_refused() -> None:
+    state = _learnt(Weighted(D, Settings(), True), _rounds(5)).state()
+    with refused(ValueError, "Weighted", "rounds must have shape (5, 4), got (5, 14)"):
+        Weighted(D, Settings(), False).restore(state)
+    with refused(ValueError, "Weighted", "shape"):
+        Weighted(D, Settings(), True, (2,)).restore(state)
+
+
+@pytest.mark.parametrize("limit", ["MAX_ROUNDS", "MAX_KEPT"])
+@pytest.mark.parametrize("discount", [1.0, 0.97])
+def test_rounds_beyond_the_memory_keep_their_weight(
+    monkeypatch: pytest.MonkeyPatch, limit: str, discount: float
+) -> None:
+    settings, rounds = Settings(discount=discount), _rounds(400, seed=10)
+    unlimited = _learnt(Weighted(D, settings, True), rounds)
+    monkeypatch.setattr(weighted, limit, 50 if limit == "MAX_ROUNDS" else 50 * 14)
+    fit = Weighted(D, settings, True)
+    given: list[float] = []  # the weight of every round, as last seen
+    for psi, cov, reward in zip(*rounds, strict=True):
+        fit.add(_evidence(psi, cov), reward)
+        known = fit._weights[: fit._last]  # settled ones stand there until room is made
+        given = [*given, 0.0]
+        given[len(given) - len(known) :] = known
+        assert len(fit.state()["weights"]) <= 56  # the limit, and the rounds until the next renewal
+    psi, _, rewards = rounds
+    weights = discount ** np.arange(399, -1, -1) * np.array(given)
+    P = fit.ridge * np.eye(D) + (psi.T * weights) @ psi
+    np.testing.assert_allclose(np.linalg.inv(fit.inverse), P, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(fit.theta, np.linalg.solve(P, (psi.T * weights) @ rewards), rtol=0, atol=1e-9)
+    # Close to the fit without a limit: half a standard deviation, where the noise comes from a quarter of the rounds
+    scale = np.sqrt(np.diagonal(unlimited.inverse))
+    np.testing.assert_allclose(fit.theta / scale, unlimited.theta / scale, rtol=0, atol=0.5)
+    assert fit.slack == pytest.approx(unlimited.slack, abs=0.02)
+
+
+def test_a_settled_fit_merges_and_restores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(weighted, "MAX_ROUNDS", 40)
+    rounds = _rounds(200, seed=11)
+    first = _learnt(Weighted(D, Settings(), True), [part[:100] for part in rounds])  # type: ignore[arg-type]
+    second = _learnt(Weighted(D, Settings(), True), [part[100:] for part in rounds])  # type: ignore[arg-type]
+    again = Weighted(D, Settings(), True)
+    again.restore(first.state())
+    np.testing.assert_array_equal(again.theta, first.theta)
+    again.merge(second)
+    whole = _learnt(Weighted(D, Settings(), True), rounds)
+    scale = np.sqrt(np.diagonal(whole.inverse))
+    np.testing.assert_allclose(again.theta / scale, whole.theta / scale, rtol=0, atol=0.5)  # half a deviation
+    assert again.slack == pytest.approx(whole.slack, abs=1e-2)
+
+
+SCALES = [1e-6, 1e3, 1e40]
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("zeros", [0, 7])
+def test_rewards_in_any_unit(scale: float, zeros: int) -> None:
+    psi, covs, rewards = _rounds(60, seed=12)
+    rewards[:zeros] = 0.0
+    fit, other = (_learnt(Weighted(D, Settings(), True), (psi, covs, rewards * by)) for by in (1.0, scale))
+    np.testing.assert_allclose(other.theta, fit.theta * scale, rtol=1e-7)
+    np.testing.assert_allclose(other.inverse, fit.inverse * scale**2, rtol=1e-7)
+    assert other.sigma2 == pytest.approx(fit.sigma2 * scale**2, rel=1e-7)
+    assert other.ridge == pytest.approx(fit.ridge / scale**2, rel=1e-7)
+    assert other.slack == pytest.approx(fit.slack, abs=1e-9)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("rewarded", [0, 7, 60])
+def test_features_in_any_unit(scale: float, rewarded: int) -> None:
+    """Also while all rewards are zero."""
+    psi, covs, rewards = _rounds(60, seed=13)
+    rewards[: 60 - rewarded] = 0.0
+    fit = _learnt(Weighted(D, Settings(), True), (psi, covs, rewards))
+    other = _learnt(Weighted(D, Settings(), True), (psi * scale, covs * scale**2, rewards))
+    np.testing.assert_allclose(other.theta, fit.theta / scale, rtol=1e-7)
+    np.testing.assert_allclose(other.inverse, fit.inverse / scale**2, rtol=1e-7)
+    assert other.sigma2 == pytest.approx(fit.sigma2, rel=1e-7)
+
+
+def _sound(fit: Weighted) -> None:
+    for name, value in fit.state().items():
+        assert np.isfinite(value).all(), name
+    assert (np.diagonal(fit.inverse, axis1=-2, axis2=-1) > 0.0).all()
+    assert ((fit.slack >= 0.0) & (fit.slack <= 1.0)).all()
+    assert np.isfinite(fit.draw(np.ones(fit.theta.shape))).all()
+    assert np.isfinite(fit.perturb(np.ones(fit.theta.shape))).all()
+
+
+ODD = {
+    "zero features": lambda psi, y: (0 * psi, y),
+    "zero rewards": lambda psi, y: (psi, 0 * y),
+    "all zero": lambda psi, y: (0 * psi, 0 * y),
+    "constant rewards": lambda psi, y: (psi, 0 * y + 5.0),
+    "one feature over and over": lambda psi, y: (0 * psi + psi[0], y),
+    "noise-free": lambda psi, y: (psi, psi @ np.array([1.0, -2.0, 0.5, 3.0])),
+    "huge rewards": lambda psi, y: (psi, 1e100 * y),
+    "tiny rewards": lambda psi, y: (psi, 1e-90 * y),
+    "rewards that underflow": lambda psi, y: (psi, 1e-170 * y),
+    "huge features": lambda psi, y: (1e100 * psi, y),
+    "tiny features": lambda psi, y: (1e-100 * psi, y),
+    "features of very different size": lambda psi, y: (psi * [1e-8, 1.0, 1e5, 1e9], y),
+    "a far outlier": lambda psi, y: (psi, np.where(np.arange(len(y)) == 20, 1e12, y)),
+}
+
+
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD.keys())
+@pytest.mark.parametrize("settings", GIVEN.values(), ids=GIVEN.keys())
+def test_whatever_comes_the_fit_stays_finite_without_warnings(odd: Any, settings: Settings) -> None:
+    """Warnings are errors in this suite; fewer rounds than features at first, and more later.
+
+    Only a scale that is given can be too far from that of the rounds, which are refused then.
+    """
+    psi, _, rewards = _rounds(40, seed=14)
+    psi, rewards = odd(psi, rewards)
+    fit = Weighted(D, settings, True)
+    for t, (row, reward) in enumerate(zip(psi, rewards, strict=True)):
+        try:
+            fit.add(_evidence(row, 0.1 * np.outer(row, row) * (t % 2)), reward)
+        except ValueError as error:
+            assert settings.ridge is not None or settings.sigma is not None
+            assert max(np.abs(row).max(), abs(reward)) > 1e50
+            assert "of a size that numbers can hold" in str(error)
+        _sound(fit)
+
+
+def test_noise_free_rewards_are_fitted_to_the_last_digits() -> None:
+    psi, _, _ = _rounds(60, seed=15)
+    theta = np.array([1.0, -2.0, 0.5, 3.0])
+    fit = _learnt(Weighted(D, Settings(), False), (psi, psi, psi @ theta), noisy=False)
+    np.testing.assert_allclose(fit.theta, theta, rtol=1e-5)
+
+
+def test_a_covariance_that_rounding_left_below_zero_does_no_harm() -> None:
+    fit, exact = Weighted(D, Settings(), True), Weighted(D, Settings(), True)
+    for t, (psi, _, reward) in enumerate(zip(*_rounds(40, seed=16), strict=True)):
+        fit.add(_evidence(psi, -1e-13 * np.eye(D) * 10.0 ** (t % 20)), reward)
+        exact.add(_evidence(psi, np.zeros((D, D))), reward)
+    np.testing.assert_array_equal(fit.theta, exact.theta)
+
+
+@pytest.mark.parametrize("settings", GIVEN.values(), ids=GIVEN.keys())
+@pytest.mark.parametrize("rounds", [0, 1, 5, 37])
+def test_numbers_that_overflow_are_refused_and_change_nothing(settings: Settings, rounds: int) -> None:
+    """Whether the coming round is a renewal or not."""
+    data = _rounds(45, seed=17)
+    fit, other = (
+        _learnt(Weighted(D, settings, True), [part[:rounds] for part in data])  # type: ignore[arg-type]
+        for _ in range(2)
+    )
+    before = fit.state()
+    for psi, cov, reward in (
+        (1e200, 0.0, 1.0),
+        (1.0, 1e308, 1.0),
+        (1e160, 1.0, 1.0),
+        (np.nan, 0.0, 1.0),
+        (1.0, np.inf, 1.0),
+        (1e140, 1e280, 1e150),
+    ):
+        with refused(ValueError, "LinearModel", "features must be of a size that numbers can hold, got larger"):
+            for _ in range(3):  # the last one may be held for a while
+                fit.add(np.concatenate([np.full(D, psi), np.full(fit.width - D, cov)]), reward)
+            raise ValueError("LinearModel: features must be of a size that numbers can hold, got larger")
+        if reward == 1.0:
+            for name, value in fit.state().items():
+                np.testing.assert_array_equal(value, before[name])
+    assert np.isfinite(fit.theta).all()
+    later: Any = [part[rounds:] for part in data]
+    fit.restore(before)
+    for name, value in _learnt(fit, later).state().items():
+        np.testing.assert_array_equal(value, _learnt(copy.deepcopy(other), later).state()[name])
