@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from overcast import _check
+from overcast._check import Array
 from overcast.bandit import Samples, check_samples
 from overcast.beliefs.stacked import PointStack
 from overcast.confidence import Confidence
@@ -92,6 +93,7 @@ class Block:
     first: int
     trials: int
     revealed: float = 1.0
+    watched: tuple[int, ...] = ()  # rounds after which the distance of the true theta to the estimate is kept
 
     def __post_init__(self) -> None:
         if isinstance(self.env, type) or not isinstance(self.env, Environment):
@@ -140,8 +142,11 @@ class _LockStep:
 
     def run(self) -> Runs:
         block, audit = self._block, self._audit
+        distances = []
         for t in range(block.steps):
             self._step(t)
+            if t + 1 in block.watched:
+                distances.append(self._distance())
         return Runs(
             model=block.model,
             policy=block.policy,
@@ -160,7 +165,13 @@ class _LockStep:
             calibrated=getattr(block.env, "calibrated", True),
             covered=None if audit is None else audit.covered,
             revealed=block.revealed,
+            distance=np.stack(distances, axis=-1) if distances else None,
         )
+
+    def _distance(self) -> Array:
+        assert isinstance(self._learner, LinearLearner)
+        assert self._world.theta is not None
+        return self._learner.distance(self._world.theta)
 
     def _step(self, t: int) -> None:
         block, world, rows = self._block, self._world, self._rows

@@ -42,6 +42,7 @@ class Runs:
     noise : what the environment says of its reward noise; None where it does not
     calibrated : whether contexts were drawn from the beliefs, as far as the environment says
     revealed : the share of rounds whose context is revealed in the observed setting
+    distance : (trials, n) the norm of theta - theta-hat under V_t after n rounds; None where nobody asked for it
     """
 
     model: Model
@@ -61,6 +62,7 @@ class Runs:
     noise: float | None
     calibrated: bool
     revealed: float = 1.0
+    distance: Array | None = None
 
     @property
     def bound(self) -> Array:
@@ -196,4 +198,5 @@ def join(parts: Sequence[Runs]) -> Runs:
         theta_norm=rows("theta_norm"),
         covered=rows("covered"),
         revealed=first.revealed,
+        distance=rows("distance"),
     )
