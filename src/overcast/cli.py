@@ -29,7 +29,7 @@ QUICK: dict[str, Any] = {"trials": 20, "steps": 100}
 DEMO: dict[str, Any] = {"trials": 50, "steps": 500}
 
 FIGURE_1 = ("synthetic", "movielens", "crops")
-COMPARISONS = ("untuned",)
+COMPARISONS = ("untuned", "policies")
 BELIEFS = get_args(BeliefKind)
 #: the experiments that take an option; the others have no use for it
 USED_BY = {"data": ("movielens", "crops"), "noise": ("movielens",), "belief": ("crops",)}
@@ -188,6 +188,10 @@ def _comparison(name: str) -> Comparison | None:
         from overcast.experiments.untuned import Untuned
 
         return Untuned()
+    if name == "policies":
+        from overcast.experiments.policies import Policies
+
+        return Policies()
     return None
 
 

@@ -25,7 +25,7 @@ class Curve:
     policy : None for UCB with the betas of its setting
     panel : the title of the panel it is drawn in; empty for the main one
     revealed : share of rounds whose context is revealed in the observed setting
-    trials : at most so many, where they take long; None for all
+    share : of the trials that are run, where they take long
     watched : rounds after which the distance of the true theta to the estimate is kept
     """
 
@@ -36,7 +36,7 @@ class Curve:
     policy: Policy | None = None
     panel: str = ""
     revealed: float = 1.0
-    trials: int | None = None
+    share: float = 1.0
     watched: tuple[int, ...] = ()
 
     @property
@@ -95,7 +95,7 @@ class Experiment:
     def parts(self) -> Iterator[Part]:
         """Yield the work, curve by curve, in pieces of one lock-step each."""
         for curve in self.curves:
-            trials = min(self.trials, curve.trials or self.trials)
+            trials = max(min(self.trials, 2), round(curve.share * self.trials))
             for beta in self.betas[curve.setting] if curve.policy is None else (None,):
                 for first, count in blocks_of(curve.model or self.model, trials):
                     yield Part(self, curve, beta, first, count)

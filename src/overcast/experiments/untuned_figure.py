@@ -8,7 +8,7 @@ import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator, PercentFormatter, ScalarFormatter
+from matplotlib.ticker import LogLocator, NullLocator, PercentFormatter, StrMethodFormatter
 
 from overcast.experiments.figure import HUES, STYLE
 from overcast.experiments.outcome import Line, Outcome
@@ -30,6 +30,7 @@ def draw(outcomes: Sequence[Outcome], targets: Mapping[str, Mapping[str, float]]
                 _draw_shares(fig.add_subplot(grid[1, 1]), tuning, lines)
             if counts := tuning.coverage():
                 _draw_coverage(fig.add_subplot(grid[1, 2]), tuning, counts)
+        fig.legend(*fig.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
         fig.suptitle(
             "The untuned default beside the paper's UCB at every β; bars and bands of two standard errors", fontsize=12
         )
@@ -59,17 +60,16 @@ def _draw_betas(ax: Axes, tuning: Tuning) -> None:
         ax.axhspan(level - band, level + band, color=colour, alpha=0.15, linewidth=0)
     if all(beta > 0.0 for beta in betas):
         ax.set_xscale("log")
-    ax.xaxis.set_major_locator(FixedLocator(betas))
+    ax.set_xticks(betas, [f"{beta:g}" for beta in betas])
     ax.xaxis.set_minor_locator(NullLocator())
-    ax.xaxis.set_major_formatter(ScalarFormatter())
     if ax.get_ylim()[0] > 0.0 or all(float(final(line, measure).mean()) > 0.0 for line in tuning.outcome.grid):
         ax.set_yscale("log")
-        ax.yaxis.set_major_formatter(ScalarFormatter())
-        ax.yaxis.set_minor_formatter(NullFormatter())
+        ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0, 7.0)))
+        ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        ax.yaxis.set_minor_locator(NullLocator())
     e = tuning.outcome.experiment
     ax.set_title(f"{e.title}, {e.trials} trials", fontsize=10)
     ax.set(xlabel="β of the paper's UCB", ylabel=f"{measure.replace('_', ' ')} after {e.steps} steps")
-    ax.legend(fontsize=8)
 
 
 def _draw_ratios(ax: Axes, tunings: Sequence[Tuning], targets: Mapping[str, Mapping[str, float]]) -> None:
@@ -122,9 +122,9 @@ def _draw_coverage(ax: Axes, tuning: Tuning, counts: Sequence[Coverage]) -> None
                 label=f"{setting}, nominal {level:.0%}",
             )
     ax.set_xscale("log")
-    ax.xaxis.set_major_locator(FixedLocator(sorted({count.round for count in counts})))
+    rounds = sorted({count.round for count in counts})
+    ax.set_xticks(rounds, [f"{n}" for n in rounds])
     ax.xaxis.set_minor_locator(NullLocator())
-    ax.xaxis.set_major_formatter(ScalarFormatter())
     ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     ax.set(xlabel="round", ylabel="trials whose θ is inside")
     ax.set_title(f"{tuning.outcome.experiment.title}: coverage of the confidence set", fontsize=10)
