@@ -20,6 +20,8 @@ from overcast import _check
 from overcast.environments.crop_trials import BeliefKind
 
 if TYPE_CHECKING:
+    from overcast.experiments.claims import Verdict
+    from overcast.experiments.comparison import Comparison
     from overcast.experiments.experiment import Experiment
     from overcast.experiments.outcome import Outcome
 
@@ -27,6 +29,7 @@ QUICK: dict[str, Any] = {"trials": 20, "steps": 100}
 DEMO: dict[str, Any] = {"trials": 50, "steps": 500}
 
 FIGURE_1 = ("synthetic", "movielens", "crops")
+COMPARISONS = ("untuned", "policies")
 BELIEFS = get_args(BeliefKind)
 #: the experiments that take an option; the others have no use for it
 USED_BY = {"data": ("movielens", "crops", "forecasts"), "noise": ("movielens",), "belief": ("crops",)}
@@ -67,11 +70,9 @@ def _parser() -> argparse.ArgumentParser:
 
     figure = commands.add_parser("reproduce", help="a figure of the paper, or of its kernelised algorithm")
     figure.add_argument(
-        "experiment", choices=["synthetic", "movielens", "crops", "all", "kernel", "forecasts"], help="which figure"
+        "experiment", choices=[*FIGURE_1, "all", "kernel", "forecasts", *COMPARISONS], help="which figure"
     )
-    figure.add_argument(
-        "--data", type=Path, metavar="DIR", help="folder with the data (movielens, crops, all, forecasts)"
-    )
+    figure.add_argument("--data", type=Path, metavar="DIR", help="folder with the data (all but synthetic, kernel)")
     figure.add_argument("--trials", type=_count, help="independent trials (the experiment's own number)")
     figure.add_argument("--steps", type=_count, help="rounds a trial (the experiment's own number)")
     figure.add_argument("--betas", type=_betas, help="tune over a grid, e.g. 0.5,1,2,5,10 (the experiment's own beta)")
@@ -116,7 +117,7 @@ def _demo(args: argparse.Namespace) -> None:
 def _reproduce(args: argparse.Namespace) -> None:
     from overcast.experiments.reproduce import side_by_side
 
-    names = FIGURE_1 if args.experiment == "all" else (args.experiment,)
+    names = FIGURE_1 if args.experiment in ("all", *COMPARISONS) else (args.experiment,)
     for option, users in USED_BY.items():
         if getattr(args, option) is not None and not set(users) & set(names):
             raise ValueError(f"--{option} is for {_listed(users)}, got it with {args.experiment}")
@@ -128,9 +129,16 @@ def _reproduce(args: argparse.Namespace) -> None:
     # All data is read before any of it is worked on: what is wrong with the last shows at once.
     prepared = [_prepare(name, args) for name in names]
     with _executor(args.workers, args.dask) as executor:
-        experiments = [replace(prepare(executor), seed=args.seed, **size) for prepare in prepared]
+        experiments = [prepare(executor) for prepare in prepared]
+        comparison = _comparison(args.experiment)
+        if comparison is not None:
+            experiments = [comparison.experiment(problem) for problem in experiments]
+        experiments = [replace(experiment, seed=args.seed, **size) for experiment in experiments]
         if args.betas:
             experiments = [experiment.tuned_over(args.betas) for experiment in experiments]
+        if comparison is not None:
+            _compare(comparison, experiments, args.out / comparison.name, executor)
+            return
         outcomes = [_run(experiment, args.out / experiment.name, executor) for experiment in experiments]
     if len(outcomes) > 1:
         folder = _made(args.out / args.experiment)
@@ -212,7 +220,7 @@ def _forecasts(args: argparse.Namespace, trials: int | None = None, steps: int |
     with bar, _executor(args.workers, args.dask) as executor:
         found = forecasts.run(record, trials, args.seed, folder, executor, bar.update)
     print(f"Frost protection by forecasts: {trials} trials of {len(record.outcomes)} steps, data {record.source}\n")
-    _print_rows([("forecasts", "80 % covers", "regret", "regret, rewards known"), *found.rows()], left=1)
+    _print_rows([("forecasts", "80 % covers", "regret", "regret, rewards known"), *found.rows()])
     print("\nCoverage over the second half; regret after the last step, mean over trials ± two standard errors.")
     for note in found.notes():
         print(note)
@@ -236,15 +244,41 @@ def _calibrate(args: argparse.Namespace) -> None:
     print(f"\nOpen {calibrate.draw(judged, _made(args.out / 'calibrate'))}")
 
 
-def _print_rows(rows: Sequence[tuple[str, ...]], left: int) -> None:
-    """Print a table, its first columns flush left and the others flush right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = [
-            cell.ljust(width) if i < left else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        print("  ".join(cells).rstrip())
+def _comparison(name: str) -> Comparison | None:
+    if name == "untuned":
+        from overcast.experiments.untuned import Untuned
+
+        return Untuned()
+    if name == "policies":
+        from overcast.experiments.policies import Policies
+
+        return Policies()
+    return None
+
+
+def _compare(
+    comparison: Comparison, experiments: Sequence[Experiment], folder: Path, executor: Executor | None
+) -> None:
+    from tqdm import tqdm
+
+    from overcast.experiments.comparison import compare
+
+    parts = sum(len(list(experiment.parts())) for experiment in experiments)
+    with tqdm(total=parts, desc=comparison.name, unit="part", disable=None) as bar:
+        outcomes = compare(comparison, experiments, _made(folder), executor, bar.update)
+    for table in comparison.tables(outcomes):
+        print(f"{table.title}\n")
+        _print_rows([table.header, *table.rows])
+        print(f"\n{table.note}\n")
+    print("After the last step, mean over trials ± two standard errors.")
+    for note in dict.fromkeys(note for outcome in outcomes for note in outcome.experiment.notes):
+        print(note)
+    judged = comparison.verdicts(outcomes)
+    if judged:
+        print("\nWhat is claimed, and whether this run shows it:")
+    _print_verdicts(judged)
+    seconds = sum(outcome.wall_seconds for outcome in outcomes)
+    print(f"\n{seconds:.1f} s. Open {folder / 'report.html'} or {folder / 'figure.png'}")
 
 
 def _data(args: argparse.Namespace) -> None:
@@ -286,8 +320,7 @@ def _print_table(outcome: Outcome) -> None:
 
     e = outcome.experiment
     print(f"{e.title}: {e.trials} trials of {e.steps} steps, data {e.data}\n")
-    rows = [("learner sees", "beta", "regret", "expected regret"), *final_regrets(outcome)]
-    _print_rows(rows, left=1)
+    _print_rows([("learner sees", "beta", "regret", "expected regret"), *final_regrets(outcome)])
     print("\nAfter the last step, mean over trials ± two standard errors.")
     for note in notes(outcome):
         print(note)
@@ -295,7 +328,22 @@ def _print_table(outcome: Outcome) -> None:
     if judged:
         which = "this run on generated data" if e.found.get("generated") else "this run"
         print(f"\nWhat the paper says of figure {e.figure}, and whether {which} shows it:")
-    for verdict in judged:
+    _print_verdicts(judged)
+
+
+def _print_rows(rows: Sequence[tuple[str, ...]], left: int = 1) -> None:
+    """Print a table, its first columns flush left and the others flush right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [
+            cell.ljust(width) if i < left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        print("  ".join(cells).rstrip())
+
+
+def _print_verdicts(verdicts: Sequence[Verdict]) -> None:
+    for verdict in verdicts:
         print(f"{verdict.shown:>8}  {verdict.claim}\n{'':10}{verdict.evidence}")
 
 

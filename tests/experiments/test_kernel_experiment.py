@@ -36,7 +36,7 @@ def outcome(small: Experiment, folder: Path) -> Outcome:
 
 def test_curves_with_a_model_of_their_own_equal_a_plain_simulation(small: Experiment, outcome: Outcome) -> None:
     for line in outcome.lines[-3:]:
-        policy = oc.UCB(line.curve.confidence if line.beta is None else line.beta)
+        policy = line.curve.policy or oc.UCB(line.beta)
         runs = oc.simulate(small.env, line.curve.model or small.model, policy, steps=15, trials=11)
         np.testing.assert_array_equal(line.regret, runs.regret)
         if line.beta is None:

@@ -306,7 +306,11 @@ def test_confidence_sets_hold_at_their_level() -> None:
 
 def test_merging_is_learning_one_after_the_other() -> None:
     """The same rounds, so the same fixed point; few sweeps from different starts agree to what these leave."""
-    for settings, tolerance in ((Settings(ridge=0.7, sigma=0.4), 1e-4), (Settings(), 2e-2), (Settings(window=30), 2e-2)):
+    for settings, tolerance in (
+        (Settings(ridge=0.7, sigma=0.4), 1e-4),
+        (Settings(), 2e-2),
+        (Settings(window=30), 2e-2),
+    ):
         rounds = _rounds(90, seed=7)
         first = _learnt(Weighted(D, settings, True), [part[:40] for part in rounds])  # type: ignore[arg-type]
         second = _learnt(Weighted(D, settings, True), [part[40:] for part in rounds])  # type: ignore[arg-type]

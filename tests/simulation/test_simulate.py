@@ -4,7 +4,7 @@ import multiprocessing
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -25,9 +25,9 @@ from overcast.environments import (
     Trials,
     VectorEnvironment,
 )
-from overcast.models import Outlook, Progress
+from overcast.models import FixedProfile, MeanContext, Model, Outlook, Progress
 from overcast.policies import Policy
-from overcast.simulation.runner import Setting
+from overcast.simulation.runner import Block, Setting, chosen, shown
 
 SETTINGS: tuple[Setting, ...] = ("exact", "observed", "hidden")
 WORLDS: list[VectorEnvironment] = [Synthetic(k=9, dim=2), CoinFlip(), Adversarial(k=5, dim=2)]
@@ -288,6 +288,82 @@ def test_one_noise_for_all_actions_is_the_same_noise_for_each(plain: bool) -> No
     np.testing.assert_allclose(a.regret, b.regret, rtol=0, atol=1e-9)
 
 
+MIXED: list[tuple[Model, Samples]] = [
+    (oc.LinearModel(Synthetic.features, ridge=1.0), None),
+    (oc.LinearModel(Synthetic.features), None),
+    (oc.LinearModel(Synthetic.features), 3),
+    (MeanContext(oc.LinearModel(Synthetic.features)), None),
+    (oc.KernelModel(oc.kernels.Product(oc.kernels.RBF(2.0), oc.kernels.RBF(2.0)), ridge=0.1), None),
+    (FixedProfile(Synthetic.features), None),
+]
+every_mix = pytest.mark.parametrize(("model", "samples"), MIXED, ids=str)
+
+
+@every_mix
+def test_all_contexts_revealed_is_observed_and_none_is_hidden(model: Model, samples: Samples) -> None:
+    env = Synthetic(k=9, dim=2)
+
+    def run(setting: Setting, **given: Any) -> list[bytes]:
+        return bitwise(oc.simulate(env, model, oc.UCB(1.0), samples, 40, 4, setting, 3, **given))
+
+    assert run("observed", revealed=1.0) == run("observed")
+    assert run("observed", revealed=0.0) == run("hidden")
+    assert run("observed", revealed=0.5) not in (run("observed"), run("hidden"))
+
+
+@every_mix
+def test_contexts_revealed_in_part_equal_bandits_driven_by_hand(model: Model, samples: Samples) -> None:
+    """Which contexts are revealed comes from stream 2 of each trial, what the learner draws from stream 1."""
+    env, trials, steps, seed, share = Synthetic(k=9, dim=2), 3, 60, 6, 0.4
+    policy = oc.UCB(1.0)
+    runs = oc.simulate(env, model, policy, samples, steps, trials, "observed", seed, revealed=share)
+    for i in range(trials):
+        trial, shown = env.start(generator(seed, i, 0)), generator(seed, i, 2).random(steps) < share
+        assert 10 < shown.sum() < 40
+        bandit, tally = oc.Bandit(trial.actions, model, policy, samples), Tally()
+        bandit._rng = generator(seed, i, 1)
+        for t in range(steps):
+            now = trial.step(np.array(tally.choices, dtype=np.intp))
+            decision = bandit.decide(now.belief, available=[int(runs.choices[i, 0])] if t == 0 else None)
+            bandit.learn(decision, now.reward(decision.index), context=now.context if shown[t] else None)
+            tally.add(now, decision.index)
+        tally.assert_equals(runs, i)
+
+
+def test_evidence_in_several_arrays_is_taken_from_either_trial_by_trial() -> None:
+    class Pair(NamedTuple):
+        a: Array
+        b: Array
+
+    yes, no = Pair(np.ones((3, 2)), np.ones(3)), Pair(np.zeros((3, 2)), np.zeros(3))
+    mask = np.array([True, False, True])
+    named, plain = chosen(mask, yes, no), chosen(mask, tuple(yes), tuple(no))
+    assert isinstance(named, Pair)
+    assert named.a.tolist() == plain[0].tolist() == [[1.0, 1.0], [0.0, 0.0], [1.0, 1.0]]
+    assert named.b.tolist() == plain[1].tolist() == [1.0, 0.0, 1.0]
+
+
+def test_what_a_larger_share_reveals_includes_what_a_smaller_one_does() -> None:
+    few, many = (
+        shown(Block(**{**GOOD, "samples": None, "setting": "observed", "seed": 1, "first": 2, "revealed": p}))
+        for p in (0.3, 0.6)
+    )
+    assert few is not None
+    assert many is not None
+    assert not (few & ~many).any()
+    assert few.sum() < many.sum()
+
+
+def test_a_share_of_contexts_is_for_the_observed_setting() -> None:
+    with pytest.raises(ValueError, match=r"^simulate: revealed is for setting 'observed', got 0.5 with 'hidden'$"):
+        oc.simulate(**GOOD, revealed=0.5)
+    env = Adversarial(k=4, dim=2)
+    model, policy = oc.LinearModel(env.features, ridge=1.0), oc.UCB(oc.confidence.Observed())
+    runs = oc.simulate(env, model, policy, steps=3, trials=2, setting="observed", revealed=0.5)
+    with pytest.raises(ValueError, match=r"^Runs: bound needs every context revealed, got a share of 0.5$"):
+        _ = runs.bound
+
+
 class Recorded:
     """An environment that keeps what it showed."""
 
@@ -516,6 +592,8 @@ GOOD: dict[str, Any] = {
         ("steps", 0, "steps must be >= 1, got 0"),
         ("trials", 0, "trials must be >= 1, got 0"),
         ("seed", -1, "seed must be >= 0, got -1"),
+        ("revealed", 1.5, "revealed must be <= 1, got 1.5"),
+        ("revealed", -0.5, "revealed must be >= 0, got -0.5"),
     ],
 )
 def test_bad_values(name: str, value: object, message: str) -> None:

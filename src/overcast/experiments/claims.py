@@ -21,6 +21,8 @@ from overcast.simulation.runs import mean_and_error, two_standard_errors
 #: the panels whose exact curve falls below zero, according to the caption
 BELOW_ZERO = ("1a", "1b")
 
+Shown = Literal["yes", "in part", "open", "no"]
+
 SAMPLES = (10, 100, None)
 BOTH: tuple[Setting, Setting] = ("observed", "hidden")
 
@@ -30,13 +32,13 @@ class Verdict:
     """A claim of the paper, whether a run shows it, and the numbers that say so."""
 
     claim: str
-    shown: Literal["yes", "in part", "open", "no"]
+    shown: Shown
     evidence: str
 
     @classmethod
     def of(cls, claim: str, comparisons: Sequence[Array], evidence: str) -> Verdict:
         """Judge a claim by values that are positive where it is right."""
-        signs = [_sign(values) for values in comparisons]
+        signs = [sign(values) for values in comparisons]
         if any(sign > 0 for sign in signs):
             return cls(claim, "yes" if min(signs) > 0 else "in part", evidence)
         return cls(claim, "no" if min(signs) < 0 else "open", evidence)
@@ -60,29 +62,29 @@ def verdicts(outcome: Outcome) -> list[Verdict]:
         Verdict.of(
             "Seeing the context before the decision (exact) beats every variant that sees its distribution only.",
             ahead,
-            f"The best of the others has more by {_text(min(ahead, key=_mean))}.",
+            f"The best of the others has more by {text(min(ahead, key=_mean))}.",
         ),
         Verdict.of(
             "Seeing the context after the decision (observed) beats never seeing it (hidden).",
             unseen,
-            f"Hidden has more by {_listed(map(_text, unseen), ('L = 10', 'L = 100', 'expectation'))}.",
+            f"Hidden has more by {_listed(map(text, unseen), ('L = 10', 'L = 100', 'expectation'))}.",
         ),
         Verdict.of(
             "The number of samples matters: regret with L = 10 is higher than with the expectation.",
             few,
-            f"Higher by {_listed(map(_text, few), BOTH)}.",
+            f"Higher by {_listed(map(text, few), BOTH)}.",
         ),
         Verdict(
             "L = 100 is already competitive: within two standard errors of the expectation, or better.",
             ("no", "in part", "yes")[
                 sum(sampled.mean() <= full.mean() + two_standard_errors(full) for sampled, full in many)
             ],
-            _listed((f"{_text(sampled)} beside {_text(full)}" for sampled, full in many), BOTH) + ".",
+            _listed((f"{text(sampled)} beside {text(full)}" for sampled, full in many), BOTH) + ".",
         ),
         Verdict.of(
             "Exact falls below zero in panels (a) and (b)" + ("." if below else ", and (c) is not named with them."),
             [-exact if below else exact],
-            f"It ends at {_text(exact)}.",
+            f"It ends at {text(exact)}.",
         ),
     ]
 
@@ -91,13 +93,13 @@ def _mean(values: Array) -> float:
     return float(values.mean())
 
 
-def _sign(values: Array) -> int:
+def sign(values: Array) -> int:
     """Return the sign of a mean, zero where it is within two standard errors."""
     mean, error = float(values.mean()), float(two_standard_errors(values))
     return 0 if abs(mean) <= error else 1 if mean > 0 else -1
 
 
-def _text(values: Array) -> str:
+def text(values: Array) -> str:
     """Return mean and error as text, with a digit more than the tables have where the error is small."""
     summary = mean_and_error(values)
     error = summary["two_se"]

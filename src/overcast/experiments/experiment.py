@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from overcast.confidence import Confidence
 from overcast.environments.base import Environment
 from overcast.models.base import Model
-from overcast.policies import UCB
+from overcast.policies import UCB, Policy
 from overcast.simulation.runner import Block, Setting, blocks_of
 
 
@@ -23,16 +22,22 @@ class Curve:
     setting, samples : what the learner sees, and how it takes the expectation
     name : what else sets the curve apart, e.g. another model
     model : None for the experiment's own
-    confidence : the theorem whose beta_t it takes; None for the betas of its setting
+    policy : None for UCB with the betas of its setting
     panel : the title of the panel it is drawn in; empty for the main one
+    revealed : share of rounds whose context is revealed in the observed setting
+    share : of the trials that are run, where they take long
+    watched : rounds after which the distance of the true theta to the estimate is kept
     """
 
     setting: Setting
     samples: int | None
     name: str = ""
     model: Model | None = None
-    confidence: Confidence | None = None
+    policy: Policy | None = None
     panel: str = ""
+    revealed: float = 1.0
+    share: float = 1.0
+    watched: tuple[int, ...] = ()
 
     @property
     def label(self) -> str:
@@ -90,8 +95,9 @@ class Experiment:
     def parts(self) -> Iterator[Part]:
         """Yield the work, curve by curve, in pieces of one lock-step each."""
         for curve in self.curves:
-            for beta in self.betas[curve.setting] if curve.confidence is None else (None,):
-                for first, count in blocks_of(curve.model or self.model, self.trials):
+            trials = max(min(self.trials, 2), round(curve.share * self.trials))
+            for beta in self.betas[curve.setting] if curve.policy is None else (None,):
+                for first, count in blocks_of(curve.model or self.model, trials):
                     yield Part(self, curve, beta, first, count)
 
     def settings(self) -> dict[str, Any]:
@@ -118,7 +124,7 @@ def _digest(env: Environment) -> str:
 
 @dataclass(frozen=True)
 class Part:
-    """Some trials of one curve at one beta; None for the curve's own theorem."""
+    """Some trials of one curve at one beta; None for the curve's own policy."""
 
     experiment: Experiment
     curve: Curve
@@ -131,16 +137,17 @@ class Part:
         return f"{self.curve.key}-beta{self.beta!r}-trials{self.first}+{self.trials}"
 
     def block(self) -> Block:
-        e, beta = self.experiment, self.curve.confidence if self.beta is None else self.beta
-        assert beta is not None
+        e, curve = self.experiment, self.curve
         return Block(
             e.env,
-            self.curve.model or e.model,
-            UCB(beta),
-            self.curve.samples,
+            curve.model or e.model,
+            curve.policy or UCB(self.beta),
+            curve.samples,
             e.steps,
-            self.curve.setting,
+            curve.setting,
             e.seed,
             self.first,
             self.trials,
+            curve.revealed,
+            curve.watched,
         )

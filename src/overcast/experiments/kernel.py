@@ -7,6 +7,7 @@ from overcast.environments import RKHS
 from overcast.experiments.experiment import CURVES, Curve, Experiment
 from overcast.features import Fourier
 from overcast.models import KernelModel, LinearModel, MeanContext
+from overcast.policies import UCB
 
 
 def kernel() -> Experiment:
@@ -29,6 +30,6 @@ def kernel() -> Experiment:
             *CURVES,
             Curve("hidden", None, "Fourier", LinearModel(Fourier(env.kernel, 300), ridge=1.0)),
             Curve("hidden", None, "mean plugged in", MeanContext(model), panel="Why the distribution matters"),
-            Curve("hidden", None, "theory", confidence=Kernel(noise=env.noise), panel="Theorem 3"),
+            Curve("hidden", None, "theory", policy=UCB(Kernel(noise=env.noise)), panel="Theorem 3"),
         ),
     )

@@ -17,29 +17,40 @@ import overcast
 from overcast._check import Array
 from overcast.experiments.experiment import Curve, Experiment
 from overcast.experiments.parts import Result
+from overcast.policies import UCB, Policy
 from overcast.simulation.runs import mean_and_error, two_standard_errors
 
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """All trials of one curve at one beta, None for that of its theorem; arrays are (trials, steps)."""
+    """All trials of one curve at one beta, None for that of its own policy; arrays are (trials, steps).
+
+    distance : (trials, n) of theta to the estimate after the rounds that the curve watches
+    """
 
     curve: Curve
     beta: float | None
     regret: Array
     expected_regret: Array
     bound: Array | None = None
+    distance: Array | None = None
+
+    @property
+    def policy(self) -> Policy:
+        return self.curve.policy or UCB(self.beta)
 
     @property
     def beta_label(self) -> str:
         return "theory" if self.beta is None else f"{self.beta:g}"
 
     def summary(self) -> dict[str, Any]:
+        own = self.curve.policy.beta if isinstance(self.curve.policy, UCB) else None
         return {
             "setting": self.curve.setting,
             "samples": self.curve.samples,
             **({"name": self.curve.name} if self.curve.name else {}),
-            "beta": repr(self.curve.confidence) if self.beta is None else self.beta,
+            **({"revealed": self.curve.revealed} if self.curve.revealed < 1.0 else {}),
+            "beta": self.beta if own is None else repr(own),
             "regret": mean_and_error(self.regret[:, -1]),
             "expected_regret": mean_and_error(self.expected_regret[:, -1]),
             **({} if self.bound is None else {"bound": mean_and_error(self.bound[:, -1])}),
@@ -72,6 +83,7 @@ class Outcome:
                 np.concatenate([result.regret for result in parts]),
                 np.concatenate([result.expected_regret for result in parts]),
                 _joined([result.bound for result in parts]),
+                _joined([result.distance for result in parts]),
             )
             for (curve, beta), parts in grouped.items()
         )
@@ -87,7 +99,12 @@ class Outcome:
         """Whether more than one beta was tried."""
         return len(self.grid) > len(self.experiment.curves)
 
-    def summary(self) -> dict[str, Any]:
+    def variant(self, line: Line) -> dict[str, Any]:
+        model = line.curve.model or self.experiment.model
+        return {**line.summary(), "policy": repr(line.policy), "model": repr(model), "trials": len(line.regret)}
+
+    def summary(self, lines: Sequence[Line] | None = None) -> dict[str, Any]:
+        """Return the summary with these lines as its variants; None for those of the figure."""
         e = self.experiment
         return {
             "experiment": e.name,
@@ -99,13 +116,13 @@ class Outcome:
             "data": e.data,
             **e.found,
             "versions": versions(),
-            "variants": [line.summary() for line in self.lines],
-            **({"grid": [line.summary() for line in self.grid]} if self.tuned else {}),
+            "variants": [self.variant(line) for line in (self.lines if lines is None else lines)],
+            **({"grid": [self.variant(line) for line in self.grid]} if self.tuned and lines is None else {}),
         }
 
     def write_curves(self, path: Path) -> None:
         """Write the regret of every trial and step of the drawn curves as Parquet, one row each."""
-        pq.write_table(pa.concat_tables([_table(line) for line in self.lines]), path, compression="zstd")
+        pq.write_table(pa.concat_tables([curve_table(line) for line in self.lines]), path, compression="zstd")
 
 
 def pick(lines: Sequence[Line]) -> Line:
@@ -137,19 +154,21 @@ def _joined(parts: Sequence[Array | None]) -> Array | None:
     return np.concatenate(found) if found else None
 
 
-def _table(line: Line) -> pa.Table:
+def curve_table(line: Line, stride: int = 1) -> pa.Table:
+    """Return the regret of every trial, every so many steps up to the last, one row each."""
     trials, steps = line.regret.shape
-    n = trials * steps
+    kept = np.arange(steps, 0, -stride, dtype=np.int32)[::-1]
+    n, at = trials * len(kept), kept - 1
     columns: dict[str, Any] = {
         "setting": pa.array([line.curve.setting] * n),
         "samples": pa.array([line.curve.samples] * n, type=pa.int32()),
         "name": pa.array([line.curve.name] * n),
         "beta": pa.array([line.beta] * n, type=pa.float64()),
-        "trial": np.repeat(np.arange(trials, dtype=np.int32), steps),
-        "step": np.tile(np.arange(1, steps + 1, dtype=np.int32), trials),
-        "regret": line.regret.ravel(),
-        "expected_regret": line.expected_regret.ravel(),
-        "bound": pa.array([None] * n, type=pa.float64()) if line.bound is None else line.bound.ravel(),
+        "trial": np.repeat(np.arange(trials, dtype=np.int32), len(kept)),
+        "step": np.tile(kept, trials),
+        "regret": line.regret[:, at].ravel(),
+        "expected_regret": line.expected_regret[:, at].ravel(),
+        "bound": pa.array([None] * n, type=pa.float64()) if line.bound is None else line.bound[:, at].ravel(),
     }
     return pa.table(columns)
 

@@ -24,12 +24,17 @@ from overcast.simulation.runner import Block
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """The regret of a part's trials (trials, steps), the theorem's bound on it, and the seconds it took to compute."""
+    """What came of a part's trials, and the seconds it took to compute.
+
+    regret, expected_regret, bound : (trials, steps); the bound is the theorem's, where the policy has one
+    distance : (trials, n) of theta to the estimate after the rounds that are watched
+    """
 
     regret: Array
     expected_regret: Array
     seconds: float
     bound: Array | None = None
+    distance: Array | None = None
 
 
 def compute(block: Block) -> Result:
@@ -37,7 +42,7 @@ def compute(block: Block) -> Result:
     start = time.perf_counter()
     runs = block.run()
     bound = runs.bound if isinstance(block.policy, UCB) and isinstance(block.policy.beta, Confidence) else None
-    return Result(runs.regret, runs.expected_regret, time.perf_counter() - start, bound)
+    return Result(runs.regret, runs.expected_regret, time.perf_counter() - start, bound, runs.distance)
 
 
 class Store:
@@ -54,13 +59,14 @@ class Store:
         kept = _storage.read_arrays(self._path(part), ("regret", "expected_regret", "seconds"))
         if kept is None:
             return None
-        return Result(kept["regret"], kept["expected_regret"], float(kept["seconds"]), kept.get("bound"))
+        regret, expected, seconds = kept["regret"], kept["expected_regret"], float(kept["seconds"])
+        return Result(regret, expected, seconds, kept.get("bound"), kept.get("distance"))
 
     def save(self, part: Part, result: Result) -> None:
         seconds = np.asarray(result.seconds)
         arrays = {"regret": result.regret, "expected_regret": result.expected_regret, "seconds": seconds}
-        if result.bound is not None:
-            arrays["bound"] = result.bound
+        extra = {"bound": result.bound, "distance": result.distance}
+        arrays |= {name: values for name, values in extra.items() if values is not None}
         _storage.write_arrays(self._path(part), arrays)
 
     def _path(self, part: Part) -> Path:

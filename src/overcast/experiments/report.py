@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import jinja2
 from markupsafe import Markup
@@ -17,12 +18,10 @@ from overcast.experiments.outcome import Outcome, versions
 
 def write_report(title: str, outcomes: Sequence[Outcome], figure: Figure, path: Path) -> None:
     """Write the figure, and what was found, experiment by experiment."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("overcast.experiments"), autoescape=True, undefined=jinja2.StrictUndefined
-    )
-    page = environment.get_template("report.html").render(
-        title=title,
-        figure=_svg(figure),
+    page = rendered(
+        "report.html",
+        title,
+        figure,
         sections=[
             {
                 "outcome": outcome,
@@ -34,9 +33,16 @@ def write_report(title: str, outcomes: Sequence[Outcome], figure: Figure, path: 
             }
             for outcome in outcomes
         ],
-        versions=versions(),
     )
     path.write_text(page, encoding="utf-8")
+
+
+def rendered(template: str, title: str, figure: Figure, **given: Any) -> str:
+    """Return a page with the figure in it."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("overcast.experiments"), autoescape=True, undefined=jinja2.StrictUndefined
+    )
+    return environment.get_template(template).render(title=title, figure=_svg(figure), versions=versions(), **given)
 
 
 def _svg(figure: Figure) -> Markup:
@@ -51,7 +57,7 @@ def _grid(outcome: Outcome) -> tuple[list[float], list[tuple[str, list[tuple[flo
     betas = sorted({line.beta for line in outcome.grid if line.beta is not None})
     rows = []
     for curve, picked in zip(outcome.experiment.curves, outcome.lines, strict=True):
-        if curve.confidence is not None:
+        if curve.policy is not None:
             continue
         of_curve = {line.beta: line for line in outcome.grid if line.curve == curve}
         means = [float(of_curve[beta].regret[:, -1].mean()) for beta in betas]

@@ -25,30 +25,39 @@ def reproduce(experiment: Experiment, folder: Path, executor: Executor | None, d
 
     Parts that an earlier run finished are taken from `folder/parts`; `done` is called for every part.
     """
-    start = time.perf_counter()
-    results = run_parts(experiment.parts(), Store(folder, experiment), executor, done)
-    outcome = Outcome.of(experiment, results, time.perf_counter() - start)
+    outcome = run(experiment, folder, executor, done)
     _write(experiment.title, [outcome], draw(outcome), folder)
     outcome.write_curves(folder / "curves.parquet")
-    _write_json(_summary(outcome), folder)
+    write_json(_summary(outcome), folder)
     return outcome
+
+
+def run(experiment: Experiment, folder: Path, executor: Executor | None, done: Callable[[], object]) -> Outcome:
+    """Run `experiment`, but for the parts that an earlier run left in `folder/parts`."""
+    start = time.perf_counter()
+    results = run_parts(experiment.parts(), Store(folder, experiment), executor, done)
+    return Outcome.of(experiment, results, time.perf_counter() - start)
 
 
 def side_by_side(outcomes: Sequence[Outcome], folder: Path) -> None:
     """Write figure 1, the panels of all experiments side by side, and a report and a summary of them to `folder`."""
     _write("Figure 1", outcomes, draw_all(outcomes), folder)
-    _write_json({"experiments": [_summary(outcome) for outcome in outcomes]}, folder)
+    write_json({"experiments": [_summary(outcome) for outcome in outcomes]}, folder)
 
 
 def _summary(outcome: Outcome) -> dict[str, Any]:
     return {**outcome.summary(), "claims": [asdict(verdict) for verdict in verdicts(outcome)]}
 
 
-def _write_json(summary: dict[str, Any], folder: Path) -> None:
+def write_json(summary: dict[str, Any], folder: Path) -> None:
     (folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
 
 
-def _write(title: str, outcomes: Sequence[Outcome], figure: Figure, folder: Path) -> None:
+def save_figure(figure: Figure, folder: Path) -> None:
     figure.savefig(folder / "figure.png", dpi=160)
     figure.savefig(folder / "figure.pdf", metadata={"CreationDate": None})
+
+
+def _write(title: str, outcomes: Sequence[Outcome], figure: Figure, folder: Path) -> None:
+    save_figure(figure, folder)
     write_report(title, outcomes, figure, folder / "report.html")

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from overcast import _check
+from overcast._check import Array
 from overcast.bandit import Samples, check_samples
 from overcast.beliefs.stacked import PointStack
 from overcast.confidence import Confidence
 from overcast.environments.base import Environment, Rounds, Stepped, Trials, VectorEnvironment
-from overcast.models.base import Estimate, Learner, Model, Outlook, Progress
+from overcast.models.base import Estimate, Learner, Mask, Model, Outlook, Progress
 from overcast.models.learners import LinearLearner
 from overcast.policies import UCB, Policy
 from overcast.policies.base import check_shape, highest
@@ -37,6 +38,7 @@ def simulate(
     setting: Setting = "hidden",
     seed: int = 0,
     executor: Executor | None = None,
+    revealed: float = 1.0,
 ) -> Runs:
     """Run `trials` independent trials of `steps` rounds.
 
@@ -49,6 +51,8 @@ def simulate(
     setting : "exact" shows c_t before the decision, "observed" after it, "hidden" never
     executor : any `concurrent.futures.Executor` (of Dask: `client.get_executor()`), which gets blocks of trials;
         None runs here
+    revealed : share of rounds whose context is revealed in the observed setting; the others stay hidden. Which ones is
+        drawn from a stream of its own, so that all that a smaller share reveals, a larger one reveals too
 
     Examples
     --------
@@ -62,7 +66,7 @@ def simulate(
     if executor is not None and not isinstance(executor, Executor):
         raise TypeError(f"simulate: executor must be a concurrent.futures.Executor, got {_check.short(executor)}")
     blocks = [
-        Block(env, model, policy, samples, steps, setting, seed, first, count)
+        Block(env, model, policy, samples, steps, setting, seed, first, count, revealed)
         for first, count in blocks_of(model, trials)
     ]
     return join(list(map(Block.run, blocks) if executor is None else executor.map(Block.run, blocks)))
@@ -88,6 +92,8 @@ class Block:
     seed: int
     first: int
     trials: int
+    revealed: float = 1.0
+    watched: tuple[int, ...] = ()  # rounds after which the distance of the true theta to the estimate is kept
 
     def __post_init__(self) -> None:
         if isinstance(self.env, type) or not isinstance(self.env, Environment):
@@ -104,12 +110,15 @@ class Block:
         check_samples("simulate", self.samples)
         _check.integer("simulate", "steps", self.steps, at_least=1)
         _check.integer("simulate", "seed", self.seed, at_least=0)
+        share = _check.number("simulate", "revealed", self.revealed, at_least=0.0, at_most=1.0)
+        if share < 1.0 and self.setting != "observed":
+            raise ValueError(f"simulate: revealed is for setting 'observed', got {share} with {self.setting!r}")
 
     def run(self) -> Runs:
         return _LockStep(self).run()
 
     def generators(self, stream: int) -> list[np.random.Generator]:
-        """Return one generator a trial: stream 0 drives the environment, stream 1 the learner."""
+        """Return one generator a trial: 0 drives the environment, 1 the learner, 2 what is revealed."""
         trials = range(self.first, self.first + self.trials)
         seeds = (np.random.SeedSequence(self.seed, spawn_key=(trial, stream)) for trial in trials)
         return [np.random.default_rng(seed) for seed in seeds]
@@ -122,6 +131,7 @@ class _LockStep:
         self._block = block
         self._world = _start(block.env, block.generators(0))
         self._rngs = block.generators(1)
+        self._shown = shown(block)
         self._rows = np.arange(block.trials)
         shape = (block.steps, block.trials)
         self._choices = np.empty(shape, dtype=np.intp)
@@ -132,8 +142,11 @@ class _LockStep:
 
     def run(self) -> Runs:
         block, audit = self._block, self._audit
+        distances = []
         for t in range(block.steps):
             self._step(t)
+            if t + 1 in block.watched:
+                distances.append(self._distance())
         return Runs(
             model=block.model,
             policy=block.policy,
@@ -151,7 +164,14 @@ class _LockStep:
             noise=getattr(block.env, "noise", None),
             calibrated=getattr(block.env, "calibrated", True),
             covered=None if audit is None else audit.covered,
+            revealed=block.revealed,
+            distance=np.stack(distances, axis=-1) if distances else None,
         )
+
+    def _distance(self) -> Array:
+        assert isinstance(self._learner, LinearLearner)
+        assert self._world.theta is not None
+        return self._learner.distance(self._world.theta)
 
     def _step(self, t: int) -> None:
         block, world, rows = self._block, self._world, self._rows
@@ -178,7 +198,7 @@ class _LockStep:
             self._audit.step(learner, progress, outlook.estimate, now, choice)
 
         reward = now.rewards[rows, choice]
-        learner.learn(learner.evidence(view if realised is None else realised, choice), now.reward(choice))
+        learner.learn(self._evidence(t, view, realised, choice), now.reward(choice))
 
         best = highest(now.expected)
         self._choices[t] = choice
@@ -186,6 +206,17 @@ class _LockStep:
         self._expected[t] = now.expected[rows, best] - now.expected[rows, choice]
         self._clairvoyant[t] = now.rewards.max(axis=-1) - reward
         self._log_det[t] = learner.log_det
+
+    def _evidence(self, t: int, view: Any, realised: Any, choice: NDArray[np.intp]) -> Any:
+        """Return what the trials learn from: the realised context where it is revealed, else the belief."""
+        assert self._learner is not None
+        mask = None if self._shown is None else self._shown[:, t]
+        if realised is None or (mask is not None and not mask.any()):
+            return self._learner.evidence(view, choice)
+        evidence = self._learner.evidence(realised, choice)
+        if mask is None or mask.all():
+            return evidence
+        return chosen(mask, evidence, self._learner.evidence(view, choice))
 
 
 class _Audit:
@@ -221,6 +252,23 @@ class _Audit:
         else:  # the whole set cannot be seen, but its band over the actions can
             error = np.abs(estimate.mean - (now.rewards if self._exact else now.expected))
             self.covered &= (error <= np.asarray(beta)[..., None] * estimate.width + BAND_ROUNDING).all(axis=-1)
+
+
+def shown(block: Block) -> Mask | None:
+    """Return which contexts are revealed, (r, t), or None where all or none are."""
+    if block.revealed == 1.0:
+        return None
+    return np.stack([rng.random(block.steps) for rng in block.generators(2)]) < block.revealed
+
+
+def chosen(mask: Mask, yes: Any, no: Any) -> Any:
+    """Return the evidence of each trial from one of two, by a mask (r,): an array, a list of trials, or a tuple."""
+    if isinstance(yes, list):
+        return [a if shown else b for shown, a, b in zip(mask, yes, no, strict=True)]
+    if isinstance(yes, tuple):
+        parts = (chosen(mask, a, b) for a, b in zip(yes, no, strict=True))
+        return type(yes)(*parts) if hasattr(yes, "_fields") else tuple(parts)
+    return np.where(mask.reshape(-1, *[1] * (yes.ndim - 1)), yes, no)
 
 
 def _shared(env: Environment, model: Model, name: str) -> bool:

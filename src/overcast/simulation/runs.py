@@ -41,6 +41,8 @@ class Runs:
         rewards of all actions in their confidence bands
     noise : what the environment says of its reward noise; None where it does not
     calibrated : whether contexts were drawn from the beliefs, as far as the environment says
+    revealed : the share of rounds whose context is revealed in the observed setting
+    distance : (trials, n) the norm of theta - theta-hat under V_t after n rounds; None where nobody asked for it
     """
 
     model: Model
@@ -59,6 +61,8 @@ class Runs:
     covered: NDArray[np.bool_] | None
     noise: float | None
     calibrated: bool
+    revealed: float = 1.0
+    distance: Array | None = None
 
     @property
     def bound(self) -> Array:
@@ -79,6 +83,8 @@ class Runs:
             raise ValueError(f"Runs: bound of {name} needs setting {confidence.setting!r}, got {self.setting!r}")
         if self.samples != confidence.samples:
             raise ValueError(f"Runs: bound of {name} needs samples={confidence.samples!r}, got {self.samples!r}")
+        if self.revealed < 1.0:
+            raise ValueError(f"Runs: bound needs every context revealed, got a share of {self.revealed}")
         if not self.calibrated:
             raise ValueError("Runs: bound needs contexts drawn from the beliefs, got an environment whose are not")
         ridge = self.model.theory_ridge
@@ -191,4 +197,6 @@ def join(parts: Sequence[Runs]) -> Runs:
         calibrated=first.calibrated,
         theta_norm=rows("theta_norm"),
         covered=rows("covered"),
+        revealed=first.revealed,
+        distance=rows("distance"),
     )

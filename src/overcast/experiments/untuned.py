@@ -1,0 +1,185 @@
+"""What it costs not to tune: the default beside every beta of the paper's UCB, on its three problems."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from itertools import pairwise
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from overcast.experiments.claims import Shown, Verdict, sign, text
+from overcast.experiments.comparison import GRID, Comparison, Table, features_of
+from overcast.experiments.experiment import Curve, Experiment
+from overcast.experiments.outcome import Line, Outcome, with_error
+from overcast.experiments.tuning import DEFAULT, LEVELS, MEASURES, SETTINGS, Coverage, Ratio, Tuning, final, share_of
+from overcast.experiments.untuned_figure import draw
+from overcast.models import LinearModel
+from overcast.policies import UCB
+
+#: shares of revealed contexts between none and all
+SHARES = (0.1, 0.25, 0.5, 0.75)
+
+#: rounds at which the coverage of the confidence set is counted
+ROUNDS = (30, 100, 300, 1000)
+
+#: what the default may cost, as a multiple of the best beta
+TARGETS = {
+    "synthetic": {"hidden": 0.88, "observed": 1.1},
+    "movielens": {"hidden": 1.2, "observed": 1.2},
+    "crops": {"hidden": 1.2, "observed": 1.2},
+}
+
+
+class Untuned(Comparison):
+    """Default and grid, hidden and observed; on the synthetic problem also mixed feedback and coverage."""
+
+    name = "untuned"
+    title = "Without tuning"
+
+    def experiment(self, problem: Experiment) -> Experiment:
+        known = problem.name == "synthetic"  # theta is
+        default = Curve(
+            "observed", None, DEFAULT, LinearModel(features_of(problem)), UCB(), watched=ROUNDS if known else ()
+        )
+        mixed = [
+            replace(default, name=f"{DEFAULT}, {share:g} revealed", revealed=share, watched=()) for share in SHARES
+        ]
+        return replace(
+            problem,
+            betas=dict.fromkeys(problem.betas, GRID),
+            curves=(
+                *(Curve(setting, None) for setting in SETTINGS),
+                *(replace(default, setting=setting) for setting in SETTINGS),
+                *(mixed if known else ()),
+            ),
+        )
+
+    def variants(self, outcome: Outcome) -> list[Line]:
+        return list(outcome.grid)
+
+    def found(self, outcome: Outcome) -> dict[str, Any]:
+        tuning = Tuning(outcome)
+        ratios = [tuning.ratio(setting, measure) for setting in SETTINGS for measure in MEASURES]
+        coverage = tuning.coverage()
+        return {
+            "ratios": [{**ratio.summary(), "judged": ratio.measure == tuning.measure} for ratio in ratios],
+            **({"coverage": [asdict(count) for count in coverage]} if coverage else {}),
+        }
+
+    def tables(self, outcomes: Sequence[Outcome]) -> list[Table]:
+        tunings = [Tuning(outcome) for outcome in outcomes]
+        out = [_costs(tuning) for tuning in tunings]
+        for tuning in tunings:
+            if lines := tuning.mixed():
+                out.append(_shares(tuning.outcome, lines))
+            if counts := tuning.coverage():
+                out.append(_coverage(tuning.outcome, counts))
+        return out
+
+    def verdicts(self, outcomes: Sequence[Outcome]) -> list[Verdict]:
+        out: list[Verdict] = []
+        for outcome in outcomes:
+            if outcome.experiment.trials < 2:
+                return []
+            tuning, targets = Tuning(outcome), TARGETS[outcome.experiment.name]
+            ratios = [tuning.ratio(setting, tuning.measure) for setting in SETTINGS]
+            if len(set(targets.values())) == 1:
+                out.append(_within(outcome, ratios, targets[SETTINGS[0]]))
+            else:
+                out.extend(_within(outcome, [ratio], targets[ratio.setting]) for ratio in ratios)
+            if lines := tuning.mixed():
+                out.append(_falls(lines))
+        return out
+
+    def draw(self, outcomes: Sequence[Outcome]) -> Figure:
+        return draw(outcomes, TARGETS)
+
+
+def _within(outcome: Outcome, ratios: Sequence[Ratio], target: float) -> Verdict:
+    where = " and ".join(ratio.setting for ratio in ratios)
+    kind = "expected regret" if ratios[0].measure == "expected_regret" else "regret"
+    said = ", ".join(f"{ratio.text} ({ratio.setting}, beside β = {ratio.best.beta:g})" for ratio in ratios)
+    return Verdict.of(
+        f"{outcome.experiment.title}, {where}: the default has at most {target:g} times the {kind} of the best β.",
+        [ratio.below(target) for ratio in ratios],
+        f"{said}.",
+    )
+
+
+def _falls(lines: Sequence[Line]) -> Verdict:
+    """Judge whether regret falls with the share revealed: yes where it does on the whole, and rises nowhere."""
+    steps = [final(a) - final(b) for a, b in pairwise(lines)]
+    signs = [sign(step) for step in steps]
+    rises, falls = min(signs) < 0, sign(final(lines[0]) - final(lines[-1])) > 0
+    shown: Shown = ("in part" if falls else "no") if rises else ("yes" if falls else "open")
+    said = ", ".join(
+        f"{text(step)} ({share_of(a):g} to {share_of(b):g})"
+        for step, (a, b) in zip(steps, pairwise(lines), strict=True)
+    )
+    return Verdict(
+        "The more contexts are revealed, the lower the regret of the default: it rises nowhere, within error.",
+        shown,
+        f"It falls by {said}.",
+    )
+
+
+def _costs(tuning: Tuning) -> Table:
+    e = tuning.outcome.experiment
+    ratios = [tuning.ratio(setting, measure) for setting in SETTINGS for measure in MEASURES]
+
+    def row(label: str, lines: Sequence[Line]) -> tuple[str, ...]:
+        each = (line.summary()[measure] for line in lines for measure in MEASURES)
+        return (label, *map(with_error, each))
+
+    betas = zip(*(tuning.grid(setting) for setting in SETTINGS), strict=True)
+    note = "The best β is chosen in hindsight, column by column, from the same trials."
+    if any(ratio.value is None for ratio in ratios):
+        note += " Where its regret is not above zero by two standard errors, a ratio has no meaning."
+    if tuning.measure == "expected_regret":
+        note += (
+            " The forecasts are not calibrated here, and realised regret may be negative for any policy: the ratio of"
+            " expected regrets, which cannot be, is judged."
+        )
+    return Table(
+        f"{e.title}: {e.trials} trials of {e.steps} steps, data {e.data}",
+        ("UCB", *(f"{setting}, {name}" for setting in SETTINGS for name in ("regret", "expected"))),
+        (
+            row("default, untuned", [tuning.default(setting) for setting in SETTINGS]),
+            *(row(f"paper, β = {pair[0].beta_label}", pair) for pair in betas),
+            ("default / best β", *(ratio.text for ratio in ratios)),
+        ),
+        note,
+    )
+
+
+def _shares(outcome: Outcome, lines: Sequence[Line]) -> Table:
+    rows = []
+    for before, line in zip([None, *lines[:-1]], lines, strict=True):
+        summary = line.summary()
+        change = "" if before is None else text(final(line) - final(before))
+        rows.append(
+            (f"{share_of(line):g}", with_error(summary["regret"]), with_error(summary["expected_regret"]), change)
+        )
+    return Table(
+        f"{outcome.experiment.title}: the default where a share of the contexts is revealed",
+        ("share", "regret", "expected regret", "change"),
+        tuple(rows),
+        "Change: from the row above, trial by trial.",
+    )
+
+
+def _coverage(outcome: Outcome, counts: Sequence[Coverage]) -> Table:
+    by_round: dict[int, list[Coverage]] = {}
+    for count in counts:
+        by_round.setdefault(count.round, []).append(count)
+    return Table(
+        f"{outcome.experiment.title}: trials whose θ lies in the default's confidence set",
+        ("round", *(f"{setting}, {level:.0%}" for setting in SETTINGS for level in LEVELS)),
+        tuple(
+            (f"{n:,}", *(f"{count.share:.0%} ({count.low:.0%} to {count.high:.0%})" for count in row))
+            for n, row in by_round.items()
+        ),
+        "The set is |θ - θ̂|² ≤ χ²_d(level) under the precision P of the estimate; intervals are Wilson's, of 95 %.",
+    )
