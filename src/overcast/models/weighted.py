@@ -36,6 +36,9 @@ MAX_SHRINKAGE = 1e6
 # the rounds themselves are factorised.
 MAX_CONDITION = 1e9
 
+# What is left of the weight of a round that need not be weighed anew.
+FORGOTTEN = 1e-6
+
 # Numbers kept to weigh rounds anew; the oldest keep the weight they have, so that a bandit may run for ever.
 MAX_KEPT = 2**24
 MAX_ROUNDS = 10_000
@@ -237,8 +240,8 @@ class Weighted:
         self._some_unsized = not self._sized.all()
         self._weights[..., self._first : self._last] = weights
         self._renew_at = self._last + min(RENEW_EVERY, max(1, math.ceil((GROWTH - 1.0) * float(ages.sum()))))
-        if self._last - self._first >= self._capacity:
-            self._settle((self._last - self._first) // 2)
+        full = self._last - self._first >= self._capacity
+        self._settle(max(int((ages < FORGOTTEN).sum()), len(ages) // 2 if full else 0))
 
     def _start(self, guess: Array, size: Array) -> None:
         """Begin, where no reward has given a scale yet, with these variances of theta and of the noise."""
@@ -278,6 +281,8 @@ class Weighted:
 
     def _settle(self, n: int) -> None:
         """Let the n oldest rounds keep the weights they have."""
+        if not n:
+            return
         weights = self._ages()[:n] * self._weights[..., self._first : self._first + n]
         design, target = self._sums(weights, n)
         self._base = self._base + design
@@ -306,6 +311,10 @@ class Weighted:
 
     def merge(self, other: Weighted) -> None:
         """Add the rounds of another fit of the same settings, as if they had come after these."""
+        if not (self._total and other._total):
+            if other._total:
+                self.restore(other.state())
+            return
         rounds, rewards = other.rounds()
         weights = other._weights[..., other._first : other._last]
         for i in range(rewards.shape[-1]):
@@ -313,8 +322,7 @@ class Weighted:
         self._base = self._base + other._base
         self._base_target = self._base_target + other._base_target
         self._total += other._total - float(other._ages().sum())  # of those among the base
-        if self._last > self._first:
-            self._renew()
+        self._renew()
 
     def state(self) -> dict[str, Array]:
         rounds, rewards = self.rounds()
