@@ -13,7 +13,7 @@ from overcast.models.ridge import add_outer, apply, at_most, dot, perturbed, sol
 from overcast.models.symmetric import upper
 
 # All rounds are weighed anew when their number has grown by this factor, or by so many, in so many fixed-point steps.
-GROWTH = 1.1
+GROWTH = 1.2
 RENEW_EVERY = 512
 SWEEPS = 2
 
@@ -109,7 +109,7 @@ class Weighted:
         self.log_det: Array
         self._sized = np.zeros(leading, dtype=bool)  # whether a reward other than zero gave them a scale
         self._some_unsized = True
-        self._solve(self._weights)
+        self._solve(self._rounds[..., :d], self._rewards, self._weights)
 
     @property
     def width(self) -> int:
@@ -162,7 +162,9 @@ class Weighted:
             if self._last >= self._renew_at or unsized or not at_most(spread / v, MAX_SHRINKAGE):
                 self._renew()
             elif self._settings.forgets:
-                self._solve(self._ages() * self._weights[..., self._first : self._last])
+                rounds, rewards = self.rounds()
+                kept = self._weights[..., self._first : self._last]
+                self._solve(rounds[..., : self._d], rewards, self._ages() * kept)
             else:
                 # Sherman-Morrison, with the weight that the current estimate gives
                 self.theta = self.theta + u * ((reward - dot(psi, self.theta)) / total)[..., None]
@@ -211,7 +213,7 @@ class Weighted:
     def _renew(self) -> None:
         """Weigh all rounds anew, and learn noise and ridge where they are not given."""
         rounds, rewards = self.rounds()
-        psi, ages = rounds[..., : self._d], self._ages()
+        psi, ages = np.ascontiguousarray(rounds[..., : self._d]), self._ages()
         learn_ridge, learn_sigma = self._settings.ridge is None, self._settings.sigma is None
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             size = (rewards**2).mean(axis=-1)
@@ -222,7 +224,7 @@ class Weighted:
             if self._some_unsized:
                 self._start(guess, size)
             weights = 1.0 / self.variance(rounds)
-            self._solve(ages * weights)
+            self._solve(psi, rewards, ages * weights)
             for _ in range(SWEEPS if self._noisy or learn_ridge or learn_sigma else 0):
                 if learn_ridge:
                     self.ridge = (self.used + PRIOR) / (np.vecdot(self.theta, self.theta) + PRIOR * guess)
@@ -233,7 +235,7 @@ class Weighted:
                     noise = ((residuals**2) @ ages + PRIOR * size) / (free @ ages + PRIOR)
                     self.sigma2 = np.maximum(noise, SMALLEST_NOISE * size)
                 weights = 1.0 / self.variance(rounds)
-                self._solve(ages * weights)
+                self._solve(psi, rewards, ages * weights)
         if not all(np.isfinite(value).all() for value in (self.theta, self.log_det, self.ridge, self.sigma2)):
             raise _too_large()
         self._sized = self._sized | sized
@@ -254,16 +256,9 @@ class Weighted:
         prior = self._eye / self.ridge[..., None, None]
         self.inverse = np.where(fresh[..., None, None], prior, self.inverse)
 
-    def _sums(self, weights: Array, n: int) -> tuple[Array, Array]:
-        """Return the sums of psi psi^T and psi y over the n oldest rounds, with these weights (..., n)."""
-        evidence, rewards = self.rounds()
-        psi = evidence[..., :n, : self._d]
-        weighted = (psi * weights[..., None]).swapaxes(-1, -2)
-        return weighted @ psi, (weighted @ rewards[..., :n, None])[..., 0]
-
-    def _solve(self, weights: Array) -> None:
-        """Fit theta to the rounds with these weights (..., n), age included."""
-        design, target = self._sums(weights, weights.shape[-1])
+    def _solve(self, psi: Array, rewards: Array, weights: Array) -> None:
+        """Fit theta to rounds psi (..., n, d) with these rewards and weights (..., n), age included."""
+        design, target = _sums(psi, rewards, weights)
         target = self._base_target + target
         precision = self._base + design + self.ridge[..., None, None] * self._eye
         # With columns brought to one length, features of very different size do no harm.
@@ -275,7 +270,6 @@ class Weighted:
             self.theta = apply(self.inverse, target)
             self.log_det = log_det + 2.0 * np.log(length).sum(axis=-1) - self._d * np.log(self.ridge)
         else:
-            psi = self.rounds()[0][..., : self._d]
             rows = np.concatenate([_root(self._base), np.sqrt(weights)[..., None] * psi], axis=-2)
             _, _, self.inverse, self.theta, self.log_det = solve(rows, target, self.ridge)
 
@@ -283,8 +277,9 @@ class Weighted:
         """Let the n oldest rounds keep the weights they have."""
         if not n:
             return
+        rounds, rewards = self.rounds()
         weights = self._ages()[:n] * self._weights[..., self._first : self._first + n]
-        design, target = self._sums(weights, n)
+        design, target = _sums(rounds[..., :n, : self._d], rewards[..., :n], weights)
         self._base = self._base + design
         self._base_target = self._base_target + target
         self._first += n
@@ -360,6 +355,12 @@ class Weighted:
         self._some_unsized = not self._sized.all()
         self.theta, self.inverse = np.array(state["theta"]), np.array(state["inverse"])
         self.log_det = np.array(state["log_det"])
+
+
+def _sums(psi: Array, rewards: Array, weights: Array) -> tuple[Array, Array]:
+    """Return the weighted sums of psi psi^T (..., d, d) and psi y (..., d) over rounds (..., n, d)."""
+    weighted = (psi * weights[..., None]).swapaxes(-1, -2)
+    return weighted @ psi, (weighted @ rewards[..., None])[..., 0]
 
 
 def _inverse(matrix: Array) -> tuple[Array, Array]:
