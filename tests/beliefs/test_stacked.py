@@ -52,6 +52,19 @@ def test_mean_and_variance_trial_by_trial(stack: BeliefStack, beliefs: list[Beli
 
 
 @each
+def test_covariances_trial_by_trial(stack: BeliefStack, beliefs: list[Belief]) -> None:
+    np.testing.assert_array_equal(stack.cov(), [b.cov() for b in beliefs])
+
+
+def test_covariances_of_a_correlated_stack() -> None:
+    root = np.random.default_rng(5).normal(size=(R, C, 2))
+    stack = CorrelatedStack(MEAN, root)
+    np.testing.assert_allclose(stack.cov(), [A @ A.T for A in root], rtol=1e-14, atol=1e-14)
+    np.testing.assert_allclose(stack.cov(), [stack[trial].cov() for trial in range(R)], rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(stack.variance(), np.diagonal(stack.cov(), axis1=1, axis2=2), rtol=1e-12)
+
+
+@each
 def test_moments_trial_by_trial(stack: BeliefStack, beliefs: list[Belief]) -> None:
     np.testing.assert_allclose(stack.moments(POWERS), [b.moments(POWERS) for b in beliefs], rtol=1e-12, atol=1e-15)
 

@@ -20,7 +20,7 @@ from overcast.beliefs import (
     Quantiles,
     Sampler,
 )
-from overcast.beliefs.stacked import BeliefStack, Catalogue, GaussianStack, PointStack
+from overcast.beliefs.stacked import BeliefStack, Catalogue, CorrelatedStack, GaussianStack, PointStack
 from overcast.features import Bilinear, Disjoint, FeatureMap, Function, Linear, Polynomial, Quadratic, Separable
 from support import refused
 
@@ -210,3 +210,64 @@ def test_a_stack_with_a_sampler_has_no_closed_form() -> None:
     beliefs: list[Belief] = [PointMass([0.0, 1.0]), Sampler(lambda n, rng: rng.normal(size=(n, 2)), dim=2)]
     with refused(NoClosedForm, "Quadratic", "CatalogueStack", "samples="):
         Quadratic().expected_terms(Catalogue(beliefs).pick(np.array([0, 0])))
+
+
+SEPARABLE = [features for features, _ in MAPS.values() if isinstance(features, Separable)]
+
+
+@pytest.mark.parametrize(("belief", "rule"), BELIEFS.values(), ids=BELIEFS.keys())
+@pytest.mark.parametrize("features", SEPARABLE, ids=repr)
+def test_covariances_of_terms_over_an_exact_rule(features: Separable, belief: Belief, rule: Rule) -> None:
+    """Terms up to degree three, so products up to six: the rules are exact for all of them."""
+    points, weights = rule
+    terms = features.context_terms(points)
+    centred = terms - weights @ terms
+    got = features.term_covariance(belief)
+    np.testing.assert_allclose(got, np.einsum("n,ni,nj->ij", weights, centred, centred), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(got, got.T, rtol=0, atol=1e-14)
+
+
+def test_the_terms_of_a_point_do_not_vary_at_all() -> None:
+    for features in SEPARABLE:
+        for belief in (PointMass([1e5 / 3, 0.1]), PointStack(POINTS * 1e5 / 3)):
+            assert not features.term_covariance(belief).any()
+
+
+def test_quadratic_terms_of_a_narrow_gaussian_far_from_zero_keep_their_digits() -> None:
+    """Cov(c^2, c^2) = 2 v (v + 2 m^2), where E[c^4] - E[c^2]^2 would be lost in rounding."""
+    got = Quadratic().term_covariance(Gaussian([1e6], 1e-8))
+    np.testing.assert_allclose(got, [[0.0, 0.0, 0.0], [0.0, 4e4, 2e-2], [0.0, 2e-2, 1e-8]], rtol=1e-12)
+
+
+@pytest.mark.parametrize("features", [Quadratic(), Polynomial(2)], ids=repr)
+def test_covariances_without_a_closed_form_come_from_draws_that_are_the_same_each_time(features: Separable) -> None:
+    """Within six standard errors, which more draws of the products of deviations show: 2e-9 an entry."""
+    sampler = Sampler(lambda n, rng: rng.normal([1.0, -0.5], [0.8, 1.4], size=(n, 2)), dim=2)
+    got = features.term_covariance(sampler)
+    np.testing.assert_array_equal(got, features.term_covariance(sampler))
+    exact = features.term_covariance(Gaussian([1.0, -0.5], [0.64, 1.96]))
+    terms = features.context_terms(sampler.sample(4000, np.random.default_rng(7)))
+    centred = terms - terms.mean(axis=0)
+    error = (centred[:, :, None] * centred[:, None, :]).std(axis=0) / np.sqrt(256)
+    assert (np.abs(got - exact) <= 6 * error).all()
+    mixed = Catalogue([sampler, PointMass([0.0, 1.0])]).pick(np.array([1, 0]))
+    np.testing.assert_array_equal(features.term_covariance(mixed), [np.zeros_like(got), got])
+
+
+ROOTS = np.random.default_rng(8).normal(size=(5, 2, 2))
+
+
+@pytest.mark.parametrize(("stack", "beliefs"), STACKS.values(), ids=STACKS.keys())
+@pytest.mark.parametrize("features", SEPARABLE, ids=repr)
+def test_stacks_give_the_covariances_of_every_trial(
+    features: Separable, stack: BeliefStack, beliefs: list[Belief]
+) -> None:
+    expected = [features.term_covariance(belief) for belief in beliefs]
+    np.testing.assert_allclose(features.term_covariance(stack), expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("features", SEPARABLE, ids=repr)
+def test_correlated_stacks_give_the_covariances_of_every_trial(features: Separable) -> None:
+    expected = [features.term_covariance(Gaussian(mean, A @ A.T)) for mean, A in zip(POINTS, ROOTS, strict=True)]
+    got = features.term_covariance(CorrelatedStack(POINTS, ROOTS))
+    np.testing.assert_allclose(got, expected, rtol=1e-10, atol=1e-12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import math
 from dataclasses import dataclass, field
@@ -36,7 +37,8 @@ class Naive:
         self.ridge = 1.0 if self.settings.ridge is None else self.settings.ridge
         self.sigma2 = 1.0 if self.settings.sigma is None else self.settings.sigma**2
         self.sized = False
-        self.theta, self.inverse = np.zeros(D), np.eye(D) / self.ridge
+        self.theta: Array = np.zeros(D)
+        self.inverse: Array = np.eye(D) / self.ridge
 
     @property
     def ages(self) -> list[float]:
@@ -51,7 +53,8 @@ class Naive:
         for age, weight, psi, reward in zip(self.ages, self.weights, self.psi, self.rewards, strict=True):
             P += age * weight * np.outer(psi, psi)
             target += age * weight * reward * psi
-        self.inverse, self.theta = np.linalg.inv(P), np.linalg.solve(P, target)
+        self.inverse = np.asarray(np.linalg.inv(P), dtype=np.float64)
+        self.theta = self.inverse @ target
 
     @property
     def used(self) -> float:
@@ -86,9 +89,9 @@ class Naive:
                 up, down = PRIOR * size / self.sigma2**2, PRIOR / self.sigma2
                 for s in kept:
                     weight, psi = self.weights[s], self.psi[s]
-                    up += ages[s] * (weight * (self.rewards[s] - psi @ self.theta)) ** 2
-                    down += ages[s] * weight * (1.0 - ages[s] * weight * psi @ self.inverse @ psi)
-                self.sigma2 = float(self.sigma2 * up / down)
+                    up += ages[s] * (weight * (self.rewards[s] - float(psi @ self.theta))) ** 2
+                    down += ages[s] * weight * (1.0 - ages[s] * weight * float(psi @ self.inverse @ psi))
+                self.sigma2 = self.sigma2 * up / down
             self.weigh()
         self.wait = min(512, max(1, math.ceil((GROWTH - 1.0) * sum(ages))))
 
@@ -137,11 +140,11 @@ GIVEN = {
 }
 
 
-@pytest.mark.parametrize("leading", [(), (3,), (2, 2)], ids=str)
+@pytest.mark.parametrize("leading", [(), (3,), (1, 2)], ids=str)
 @pytest.mark.parametrize("settings", GIVEN.values(), ids=GIVEN.keys())
 def test_every_round_is_the_dense_loop(settings: Settings, leading: tuple[int, ...]) -> None:
     """At renewals, and in between, where rank-one updates keep the weights."""
-    n = 60
+    n = 45
     psi, covs, rewards = _rounds(n, leading)
     fit = Weighted(D, settings, True, leading)
     references = {at: Naive(settings) for at in np.ndindex(*leading)}
@@ -176,8 +179,8 @@ def test_renewals_lie_ever_further_apart() -> None:
         fit.add(psi[t], rewards[t])
         if fit.sigma2 is not before:
             at.append(t + 1)
-    assert at[:12] == [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14]
-    assert len(at) < 50  # 10 + log(40) / log(1.1)
+    assert at[:14] == [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17]
+    assert len(at) < 50  # 10 + log(400 / 10) / log(1.1)
 
 
 @pytest.mark.parametrize("leading", [(), (3,)], ids=str)
@@ -306,11 +309,7 @@ def test_confidence_sets_hold_at_their_level() -> None:
 
 def test_merging_is_learning_one_after_the_other() -> None:
     """The same rounds, so the same fixed point; few sweeps from different starts agree to what these leave."""
-    for settings, tolerance in (
-        (Settings(ridge=0.7, sigma=0.4), 1e-4),
-        (Settings(), 2e-2),
-        (Settings(window=30), 2e-2),
-    ):
+    for settings, tolerance in ((Settings(ridge=0.7, sigma=0.4), 1e-3), (Settings(), 0.2), (Settings(window=30), 0.2)):
         rounds = _rounds(90, seed=7)
         first = _learnt(Weighted(D, settings, True), [part[:40] for part in rounds])  # type: ignore[arg-type]
         second = _learnt(Weighted(D, settings, True), [part[40:] for part in rounds])  # type: ignore[arg-type]
@@ -321,7 +320,7 @@ def test_merging_is_learning_one_after_the_other() -> None:
             np.testing.assert_array_equal(value, kept[name])
         whole._renew()
         scale = np.sqrt(np.diagonal(whole.inverse))
-        np.testing.assert_allclose(first.theta / scale, whole.theta / scale, rtol=0, atol=tolerance * 10)
+        np.testing.assert_allclose(first.theta / scale, whole.theta / scale, rtol=0, atol=tolerance)
         for fit in (first, whole):
             for _ in range(100):
                 fit._renew()
@@ -347,14 +346,14 @@ def test_merging_counts_what_is_not_forgotten(settings: Settings) -> None:
 
 def test_merging_with_a_fit_that_is_fresh() -> None:
     learnt, fresh = _learnt(Weighted(D, Settings(), True), _rounds(30)), Weighted(D, Settings(), True)
-    theta = learnt.theta.copy()
+    before = learnt.state()
     learnt.merge(fresh)
-    np.testing.assert_allclose(learnt.theta, theta, rtol=0, atol=0.05)  # a renewal more
     fresh.merge(learnt)
-    for fit in (learnt, fresh):
-        for _ in range(100):
-            fit._renew()
-    np.testing.assert_allclose(fresh.theta, learnt.theta, rtol=0, atol=1e-8)
+    for name, value in before.items():
+        np.testing.assert_array_equal(learnt.state()[name], value)
+        np.testing.assert_array_equal(fresh.state()[name], value)
+    _learnt(fresh, _rounds(5, seed=1))
+    np.testing.assert_array_equal(learnt.state()["theta"], before["theta"])
     empty = Weighted(D, Settings(), True)
     empty.merge(Weighted(D, Settings(), True))
     np.testing.assert_array_equal(empty.theta, np.zeros(D))
@@ -402,7 +401,7 @@ def test_rounds_beyond_the_memory_keep_their_weight(
         known = fit._weights[: fit._last]  # settled ones stand there until room is made
         given = [*given, 0.0]
         given[len(given) - len(known) :] = known
-        assert len(fit.state()["weights"]) <= 56  # the limit, and the rounds until the next renewal
+        assert len(fit.state()["weights"]) <= 50 * GROWTH  # the limit, and the rounds until the next renewal
     psi, _, rewards = rounds
     weights = discount ** np.arange(399, -1, -1) * np.array(given)
     P = fit.ridge * np.eye(D) + (psi.T * weights) @ psi
@@ -485,22 +484,20 @@ ODD = {
 
 
 @pytest.mark.parametrize("odd", ODD.values(), ids=ODD.keys())
-@pytest.mark.parametrize("settings", GIVEN.values(), ids=GIVEN.keys())
-def test_whatever_comes_the_fit_stays_finite_without_warnings(odd: Any, settings: Settings) -> None:
+@pytest.mark.parametrize("name", ["nothing given", "ridge given", "both given", "discounted window"])
+def test_whatever_comes_the_fit_stays_finite_without_warnings(odd: Any, name: str) -> None:
     """Warnings are errors in this suite; fewer rounds than features at first, and more later.
 
     Only a scale that is given can be too far from that of the rounds, which are refused then.
     """
-    psi, _, rewards = _rounds(40, seed=14)
+    settings = GIVEN[name]
+    psi, _, rewards = _rounds(30, seed=14)
     psi, rewards = odd(psi, rewards)
     fit = Weighted(D, settings, True)
     for t, (row, reward) in enumerate(zip(psi, rewards, strict=True)):
-        try:
+        far = max(np.abs(row).max(), abs(reward)) > 1e50 and settings != Settings()
+        with contextlib.suppress(ValueError) if far else contextlib.nullcontext():
             fit.add(_evidence(row, 0.1 * np.outer(row, row) * (t % 2)), reward)
-        except ValueError as error:
-            assert settings.ridge is not None or settings.sigma is not None
-            assert max(np.abs(row).max(), abs(reward)) > 1e50
-            assert "of a size that numbers can hold" in str(error)
         _sound(fit)
 
 
@@ -529,23 +526,24 @@ def test_numbers_that_overflow_are_refused_and_change_nothing(settings: Settings
         for _ in range(2)
     )
     before = fit.state()
-    for psi, cov, reward in (
-        (1e200, 0.0, 1.0),
-        (1.0, 1e308, 1.0),
-        (1e160, 1.0, 1.0),
-        (np.nan, 0.0, 1.0),
-        (1.0, np.inf, 1.0),
-        (1e140, 1e280, 1e150),
-    ):
+    for psi, cov in ((1e200, 0.0), (1e160, 1.0), (1.0, 1e308), (1.0, np.inf), (np.nan, 0.0)):
         with refused(ValueError, "LinearModel", "features must be of a size that numbers can hold, got larger"):
-            for _ in range(3):  # the last one may be held for a while
-                fit.add(np.concatenate([np.full(D, psi), np.full(fit.width - D, cov)]), reward)
-            raise ValueError("LinearModel: features must be of a size that numbers can hold, got larger")
-        if reward == 1.0:
-            for name, value in fit.state().items():
-                np.testing.assert_array_equal(value, before[name])
-    assert np.isfinite(fit.theta).all()
+            fit.add(np.concatenate([np.full(D, psi), np.full(fit.width - D, cov)]), 1.0)
+        for name, value in fit.state().items():
+            np.testing.assert_array_equal(value, before[name])
     later: Any = [part[rounds:] for part in data]
-    fit.restore(before)
+    _learnt(other, later)
     for name, value in _learnt(fit, later).state().items():
-        np.testing.assert_array_equal(value, _learnt(copy.deepcopy(other), later).state()[name])
+        np.testing.assert_array_equal(value, other.state()[name])
+
+
+def test_a_renewal_that_overflows_changes_nothing() -> None:
+    """The reward is one that numbers hold; its square times that of the features is not."""
+    fit = _learnt(Weighted(D, Settings(), True), _rounds(5))
+    fit._renew_at = 0
+    before = fit.state()
+    with refused(ValueError, "LinearModel", "of a size that numbers can hold"):
+        fit.add(_evidence(np.full(D, 1e-20), 1e-20 * np.eye(D)), 1e160)
+    for name, value in fit.state().items():
+        np.testing.assert_array_equal(value, before[name])
+    _sound(_learnt(fit, _rounds(5, seed=1)))

@@ -12,7 +12,7 @@ from overcast.beliefs.stacked import BeliefStack
 from overcast.features import FeatureMap, Separable
 from overcast.features.base import Indices
 from overcast.models.base import Estimate, Generators, Index
-from overcast.models.learners import DenseLearner, SeparableLearner
+from overcast.models.learners import MAX_TABLE, DenseLearner, SeparableLearner
 from overcast.models.ridge import Ridge
 from overcast.models.symmetric import folded, triangle
 from overcast.models.weighted import Weighted
@@ -42,8 +42,12 @@ class AwareSeparableLearner(SeparableLearner):
     def __init__(self, features: Separable, actions: Array, context_dim: int, fit: Ridge | Weighted) -> None:
         super().__init__(features, actions, context_dim, fit)
         m, q = self._context_term, int(self._context_term.max()) + 1
-        self._rows_of, self._columns_of, self._times = triangle(len(m))
-        self._upper = m[self._rows_of] * q + m[self._columns_of]  # where Cov(s) holds the entries of the triangle
+        i, j, times = triangle(len(m))
+        self._upper = m[i] * q + m[j]  # where Cov(s) holds the entries of the triangle
+        self._pairs = i, j, times
+        z = self._z_of_feature
+        table = z.size // z.shape[-1] * len(i)
+        self._products = z[..., i] * z[..., j] * times if table <= MAX_TABLE else None  # of all actions
         self._all = m[:, None] * q + m
 
     def encode(self, belief: Belief | BeliefStack) -> Any:
@@ -68,7 +72,11 @@ class AwareSeparableLearner(SeparableLearner):
 
     def evidence(self, view: Any, index: Index) -> Array:
         z = self.terms(index)
-        products = z.take(self._rows_of, axis=-1) * z.take(self._columns_of, axis=-1) * self._times
+        if self._products is None:
+            i, j, times = self._pairs
+            products = z.take(i, axis=-1) * z.take(j, axis=-1) * times
+        else:
+            products = self._products[index if self._products.ndim == 2 else (self._rows, index)]
         return np.concatenate([z * view.terms, products * self._covariance(view, self._upper)], axis=-1)
 
     def _covariance(self, view: TermView, places: Indices) -> Array:

@@ -13,7 +13,7 @@ from overcast.beliefs.stacked import BeliefStack
 from overcast.features import Disjoint, FeatureMap, Separable
 from overcast.features.base import FeaturesAt, no_closed_form
 from overcast.models.base import Estimate, Generators, Index, LastingLearner, normals
-from overcast.models.ridge import Ridge
+from overcast.models.ridge import Ridge, apply
 from overcast.models.weighted import Weighted
 
 # Up to this many action terms the quadratic forms z^T G z of all actions are one product with the p (p + 1) / 2
@@ -169,10 +169,10 @@ class DenseLearner(LinearLearner):
         return self._features[i if len(self._features) > 1 else 0]
 
     def estimate(self, view: Array) -> Estimate:
-        return Estimate(self.along(view, self.fit.theta), _root(np.vecdot(view @ self.fit.inverse, view)))
+        return Estimate(apply(view, self.fit.theta), _root(np.vecdot(view @ self.fit.inverse, view)))
 
     def along(self, view: Array, theta: Array) -> Array:
-        return np.asarray((view @ theta[..., None])[..., 0])
+        return apply(view, theta)
 
     def prior(self, view: Array) -> Array:
         return np.asarray(np.sqrt(np.vecdot(view, view) / np.asarray(self.fit.ridge)[..., None]))

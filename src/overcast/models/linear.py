@@ -67,7 +67,7 @@ class LinearModel(Model):
             object.__setattr__(self, "window", _check.integer("LinearModel", "window", self.window, at_least=1))
         if self.noise is None:
             object.__setattr__(self, "noise", "aware" if self.ridge is None else "constant")
-        if self.noise not in ("constant", "aware"):
+        if str(self.noise) not in ("constant", "aware"):
             raise ValueError(f"LinearModel: noise must be 'constant' or 'aware', got {_check.short(self.noise)}")
         if not self.plain:
             object.__setattr__(self, "block", 50)  # rounds that are weighed anew have to be kept

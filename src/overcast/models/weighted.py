@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
@@ -15,7 +15,7 @@ from overcast.models.symmetric import upper
 # All rounds are weighed anew when their number has grown by this factor, or by so many, in so many fixed-point steps.
 GROWTH = 1.1
 RENEW_EVERY = 512
-SWEEPS = 2
+SWEEPS = 3
 
 # What noise and ridge are taken for before the first reward counts as so many rounds: enough to start from.
 PRIOR = 1e-3
@@ -35,6 +35,9 @@ MAX_SHRINKAGE = 1e6
 # Sums of squares lose twice the digits; where an entry of the inverse, at one length of all columns, is beyond this,
 # the rounds themselves are factorised.
 MAX_CONDITION = 1e9
+
+# What is left of the weight of a round that need not be weighed anew.
+FORGOTTEN = 1e-6
 
 # Numbers kept to weigh rounds anew; the oldest keep the weight they have, so that a bandit may run for ever.
 MAX_KEPT = 2**24
@@ -106,7 +109,7 @@ class Weighted:
         self.log_det: Array
         self._sized = np.zeros(leading, dtype=bool)  # whether a reward other than zero gave them a scale
         self._some_unsized = True
-        self._solve(self._weights)
+        self._solve(self._rounds[..., :d], self._rewards, self._weights)
 
     @property
     def width(self) -> int:
@@ -142,13 +145,14 @@ class Weighted:
 
         Raises ValueError, and changes nothing, where the numbers overflow.
         """
-        reward = np.asarray(reward, dtype=np.float64)
+        single = evidence.ndim == 1  # plain numbers then, which cost a fraction of arrays without axes
+        reward = float(reward) if single else np.asarray(reward, dtype=np.float64)
         psi = evidence[..., : self._d]
         with np.errstate(over="ignore", invalid="ignore"):
             u = apply(self.inverse, psi)
             spread = dot(psi, u)
             of_context = dot(evidence[..., self._d :], upper(self.second_moment)) if self._noisy else 0.0
-            v = np.maximum(of_context, 0.0) + self.sigma2
+            v = max(of_context, 0.0) + float(self.sigma2) if single else np.maximum(of_context, 0.0) + self.sigma2
             total = v + spread
         if not at_most(total, MAX_VARIANCE):
             raise _too_large()
@@ -159,17 +163,20 @@ class Weighted:
             if self._last >= self._renew_at or unsized or not at_most(spread / v, MAX_SHRINKAGE):
                 self._renew()
             elif self._settings.forgets:
-                self._solve(self._ages() * self._weights[..., self._first : self._last])
+                rounds, rewards = self.rounds()
+                kept = self._weights[..., self._first : self._last]
+                self._solve(rounds[..., : self._d], rewards, self._ages() * kept)
             else:
                 # Sherman-Morrison, with the weight that the current estimate gives
-                self.theta = self.theta + u * ((reward - dot(psi, self.theta)) / total)[..., None]
+                surprise: Any = (reward - dot(psi, self.theta)) / total
+                self.theta = self.theta + u * (surprise if single else surprise[..., None])
                 add_outer(self.inverse, u, -1.0 / total)
                 self.log_det = self.log_det + np.log1p(spread / v)
         except ValueError:
             self.__dict__ = before
             raise
 
-    def _append(self, evidence: Array, reward: Array, weight: Array) -> None:
+    def _append(self, evidence: Array, reward: float | Array, weight: float | Array) -> None:
         if self._last == self._rewards.shape[-1]:
             self._make_room()
         self._rounds[..., self._last, :] = evidence
@@ -208,7 +215,7 @@ class Weighted:
     def _renew(self) -> None:
         """Weigh all rounds anew, and learn noise and ridge where they are not given."""
         rounds, rewards = self.rounds()
-        psi, ages = rounds[..., : self._d], self._ages()
+        psi, ages = np.ascontiguousarray(rounds[..., : self._d]), self._ages()
         learn_ridge, learn_sigma = self._settings.ridge is None, self._settings.sigma is None
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             size = (rewards**2).mean(axis=-1)
@@ -219,7 +226,7 @@ class Weighted:
             if self._some_unsized:
                 self._start(guess, size)
             weights = 1.0 / self.variance(rounds)
-            self._solve(ages * weights)
+            self._solve(psi, rewards, ages * weights)
             for _ in range(SWEEPS if self._noisy or learn_ridge or learn_sigma else 0):
                 if learn_ridge:
                     self.ridge = (self.used + PRIOR) / (np.vecdot(self.theta, self.theta) + PRIOR * guess)
@@ -230,15 +237,15 @@ class Weighted:
                     noise = ((residuals**2) @ ages + PRIOR * size) / (free @ ages + PRIOR)
                     self.sigma2 = np.maximum(noise, SMALLEST_NOISE * size)
                 weights = 1.0 / self.variance(rounds)
-                self._solve(ages * weights)
+                self._solve(psi, rewards, ages * weights)
         if not all(np.isfinite(value).all() for value in (self.theta, self.log_det, self.ridge, self.sigma2)):
             raise _too_large()
         self._sized = self._sized | sized
         self._some_unsized = not self._sized.all()
         self._weights[..., self._first : self._last] = weights
         self._renew_at = self._last + min(RENEW_EVERY, max(1, math.ceil((GROWTH - 1.0) * float(ages.sum()))))
-        if self._last - self._first >= self._capacity:
-            self._settle((self._last - self._first) // 2)
+        full = self._last - self._first >= self._capacity
+        self._settle(max(int((ages < FORGOTTEN).sum()), len(ages) // 2 if full else 0))
 
     def _start(self, guess: Array, size: Array) -> None:
         """Begin, where no reward has given a scale yet, with these variances of theta and of the noise."""
@@ -251,16 +258,9 @@ class Weighted:
         prior = self._eye / self.ridge[..., None, None]
         self.inverse = np.where(fresh[..., None, None], prior, self.inverse)
 
-    def _sums(self, weights: Array, n: int) -> tuple[Array, Array]:
-        """Return the sums of psi psi^T and psi y over the n oldest rounds, with these weights (..., n)."""
-        evidence, rewards = self.rounds()
-        psi = evidence[..., :n, : self._d]
-        weighted = (psi * weights[..., None]).swapaxes(-1, -2)
-        return weighted @ psi, (weighted @ rewards[..., :n, None])[..., 0]
-
-    def _solve(self, weights: Array) -> None:
-        """Fit theta to the rounds with these weights (..., n), age included."""
-        design, target = self._sums(weights, weights.shape[-1])
+    def _solve(self, psi: Array, rewards: Array, weights: Array) -> None:
+        """Fit theta to rounds psi (..., n, d) with these rewards and weights (..., n), age included."""
+        design, target = _sums(psi, rewards, weights)
         target = self._base_target + target
         precision = self._base + design + self.ridge[..., None, None] * self._eye
         # With columns brought to one length, features of very different size do no harm.
@@ -272,14 +272,16 @@ class Weighted:
             self.theta = apply(self.inverse, target)
             self.log_det = log_det + 2.0 * np.log(length).sum(axis=-1) - self._d * np.log(self.ridge)
         else:
-            psi = self.rounds()[0][..., : self._d]
             rows = np.concatenate([_root(self._base), np.sqrt(weights)[..., None] * psi], axis=-2)
             _, _, self.inverse, self.theta, self.log_det = solve(rows, target, self.ridge)
 
     def _settle(self, n: int) -> None:
         """Let the n oldest rounds keep the weights they have."""
+        if not n:
+            return
+        rounds, rewards = self.rounds()
         weights = self._ages()[:n] * self._weights[..., self._first : self._first + n]
-        design, target = self._sums(weights, n)
+        design, target = _sums(rounds[..., :n, : self._d], rewards[..., :n], weights)
         self._base = self._base + design
         self._base_target = self._base_target + target
         self._first += n
@@ -306,6 +308,10 @@ class Weighted:
 
     def merge(self, other: Weighted) -> None:
         """Add the rounds of another fit of the same settings, as if they had come after these."""
+        if not (self._total and other._total):
+            if other._total:
+                self.restore(other.state())
+            return
         rounds, rewards = other.rounds()
         weights = other._weights[..., other._first : other._last]
         for i in range(rewards.shape[-1]):
@@ -313,8 +319,7 @@ class Weighted:
         self._base = self._base + other._base
         self._base_target = self._base_target + other._base_target
         self._total += other._total - float(other._ages().sum())  # of those among the base
-        if self._last > self._first:
-            self._renew()
+        self._renew()
 
     def state(self) -> dict[str, Array]:
         rounds, rewards = self.rounds()
@@ -352,6 +357,12 @@ class Weighted:
         self._some_unsized = not self._sized.all()
         self.theta, self.inverse = np.array(state["theta"]), np.array(state["inverse"])
         self.log_det = np.array(state["log_det"])
+
+
+def _sums(psi: Array, rewards: Array, weights: Array) -> tuple[Array, Array]:
+    """Return the weighted sums of psi psi^T (..., d, d) and psi y (..., d) over rounds (..., n, d)."""
+    weighted = (psi * weights[..., None]).swapaxes(-1, -2)
+    return weighted @ psi, (weighted @ rewards[..., None])[..., 0]
 
 
 def _inverse(matrix: Array) -> tuple[Array, Array]:
