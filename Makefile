@@ -34,6 +34,10 @@ picture: demo  ## the README's pictures, from the real data in the folder DATA
 	cp overcast-out/kernel/figure.png docs/kernel.png
 	$(BIN)/overcast reproduce all --data $(DATA)
 	cp overcast-out/all/figure.png docs/figure1.png
+	$(BIN)/overcast reproduce untuned --data $(DATA)
+	cp overcast-out/untuned/figure.png docs/untuned.png
+	$(BIN)/overcast reproduce policies --data $(DATA)
+	cp overcast-out/policies/figure.png docs/policies.png
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
