@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from overcast.experiments.experiment import Curve, Experiment
 from overcast.experiments.outcome import Line, Outcome
 from overcast.experiments.policies import EXPERTS, Policies
 from overcast.experiments.ranking import DEFAULT, PAPER, ranking
+from overcast.experiments.reproduce import run
 from overcast.experiments.synthetic import synthetic
 from overcast.models import Exp4, FixedProfile, MeanContext, Model, NoisyContext
 from overcast.policies import Policy, Proportional
@@ -137,7 +137,7 @@ def test_a_second_run_computes_nothing(
         raise AssertionError("a part is computed again")
 
     monkeypatch.setattr(parts_module, "compute", refuse)
-    again = compare(Policies(), [small], folder, None, lambda: None)[0]
+    again = run(small, folder, None, lambda: None)
     assert Policies().tables([again]) == Policies().tables([outcome])
 
 
@@ -158,10 +158,3 @@ def test_the_command_on_all_three_problems(command: Command, tmp_path: Path) -> 
     assert [problem["experiment"] for problem in summary["experiments"]] == ["synthetic", "movielens", "crops"]
     assert text.count("more than the best") == 6
     assert all(len(problem["rankings"]["hidden"]) == 13 for problem in summary["experiments"])
-
-
-def test_the_command_reads_all_data_first(command: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
-    code, text, error = command("reproduce", "policies", "--data", tmp_path / "nowhere", "--out", tmp_path / "out")
-    assert (code, text) == (1, "")
-    assert "nowhere: expected a folder with users.dat, movies.dat, ratings.dat, found nothing" in error
-    assert not (tmp_path / "out").exists()

@@ -19,6 +19,7 @@ from overcast.experiments import parts as parts_module
 from overcast.experiments.comparison import GRID, compare
 from overcast.experiments.experiment import Curve, Experiment
 from overcast.experiments.outcome import Line, Outcome
+from overcast.experiments.reproduce import run
 from overcast.experiments.synthetic import synthetic
 from overcast.experiments.tuning import DEFAULT, Tuning
 from overcast.experiments.untuned import ROUNDS, SHARES, Untuned
@@ -170,7 +171,7 @@ def test_a_second_run_computes_nothing_and_finds_the_same(
         raise AssertionError("a part is computed again")
 
     monkeypatch.setattr(parts_module, "compute", refuse)
-    again = compare(Untuned(), [small], folder, None, lambda: None)[0]
+    again = run(small, folder, None, lambda: None)
     assert Untuned().tables([again]) == Untuned().tables([outcome])
 
 
@@ -199,11 +200,8 @@ def test_the_command_on_all_three_problems(command: Command, tmp_path: Path) -> 
     assert not (tmp_path / "synthetic").exists()
 
 
-@pytest.mark.usefixtures("less_data")
-def test_one_trial_is_not_judged(command: Command, tmp_path: Path) -> None:
-    code, text, _ = command(
-        "reproduce", "untuned", "--trials", "1", "--steps", "3", "--workers", "1", "--out", tmp_path
-    )
-    assert code == 0
-    assert read_summary(tmp_path / "untuned")["claims"] == []
-    assert "What is claimed" not in text
+def test_one_trial_is_drawn_and_not_judged(small: Experiment, tmp_path: Path) -> None:
+    single = run(replace(small, trials=1, steps=3), tmp_path, None, lambda: None)
+    assert Untuned().verdicts([single]) == []
+    assert "±" not in "".join(cell for table in Untuned().tables([single]) for row in table.rows for cell in row)
+    assert len(Untuned().draw([single]).axes) == 3  # no round is watched so early
