@@ -121,6 +121,8 @@ def test_the_files_say_who_played_and_how_far_behind(outcome: Outcome, folder: P
     for variant in variants:
         assert variant["policy"].split("(")[0] in ("UCB", "Proportional") or variant["name"] in variant["policy"]
         assert variant["model"]
+    betas = {variant["name"]: variant["beta"] for variant in variants if variant["setting"] == "hidden"}
+    assert (betas["FixedProfile"], betas["Thompson"], betas[DEFAULT]) == (10.0, None, None)
     places = problem["rankings"]["hidden"]
     assert [place["regret"]["mean"] for place in places] == sorted(place["regret"]["mean"] for place in places)
     assert places[0]["more_than_best"] is None
