@@ -36,6 +36,10 @@ picture: demo  ## the README's pictures, from the real data in the folder DATA
 	cp overcast-out/forecasts/calibration.png docs/forecasts.png
 	$(BIN)/overcast reproduce all --data $(DATA)
 	cp overcast-out/all/figure.png docs/figure1.png
+	$(BIN)/overcast reproduce untuned --data $(DATA)
+	cp overcast-out/untuned/figure.png docs/untuned.png
+	$(BIN)/overcast reproduce policies --data $(DATA)
+	cp overcast-out/policies/figure.png docs/policies.png
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

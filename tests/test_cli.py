@@ -139,6 +139,8 @@ def write_crops(folder: Path, **changed: str) -> None:
         ("crops", "bad-crops", "yields.csv line 3: yield must be a number, got 'many'"),
         ("crops", "bad-header", "weather.csv line 1: expected columns"),
         ("all", "nowhere", "nowhere: expected a folder with users.dat, movies.dat, ratings.dat, found nothing"),
+        ("untuned", "nowhere", "nowhere: expected a folder with users.dat, movies.dat, ratings.dat, found nothing"),
+        ("policies", "ml-1m", "ml-1m: expected yields.csv and weather.csv; yields.csv is missing"),
     ],
 )
 def test_data_that_cannot_be_used_is_one_line_that_names_the_file(

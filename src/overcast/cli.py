@@ -68,7 +68,9 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--out", type=Path, default=Path("overcast-out"), help="folder to write to (%(default)s)")
     demo.set_defaults(run=_demo)
 
-    figure = commands.add_parser("reproduce", help="a figure of the paper, or of its kernelised algorithm")
+    figure = commands.add_parser(
+        "reproduce", help="a figure of the paper or of its kernelised algorithm, or a comparison"
+    )
     figure.add_argument(
         "experiment", choices=[*FIGURE_1, "all", "kernel", "forecasts", *COMPARISONS], help="which figure"
     )

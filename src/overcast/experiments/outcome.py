@@ -44,13 +44,13 @@ class Line:
         return "theory" if self.beta is None else f"{self.beta:g}"
 
     def summary(self) -> dict[str, Any]:
-        own = self.curve.policy.beta if isinstance(self.curve.policy, UCB) else None
+        beta = self.policy.beta if isinstance(self.policy, UCB) else None
         return {
             "setting": self.curve.setting,
             "samples": self.curve.samples,
             **({"name": self.curve.name} if self.curve.name else {}),
             **({"revealed": self.curve.revealed} if self.curve.revealed < 1.0 else {}),
-            "beta": self.beta if own is None else repr(own),
+            "beta": beta if beta is None or isinstance(beta, float) else repr(beta),
             "regret": mean_and_error(self.regret[:, -1]),
             "expected_regret": mean_and_error(self.expected_regret[:, -1]),
             **({} if self.bound is None else {"bound": mean_and_error(self.bound[:, -1])}),

@@ -96,7 +96,7 @@ class Tuning:
         return next(line for line in self._of(setting) if line.curve.name == DEFAULT)
 
     def grid(self, setting: Setting) -> list[Line]:
-        return [line for line in self._of(setting) if not line.curve.name]
+        return sorted((line for line in self._of(setting) if not line.curve.name), key=lambda line: line.beta or 0.0)
 
     def best(self, setting: Setting, measure: Measure) -> Line:
         """Return the beta with the least regret."""

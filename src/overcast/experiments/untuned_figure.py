@@ -62,7 +62,7 @@ def _draw_betas(ax: Axes, tuning: Tuning) -> None:
         ax.set_xscale("log")
     ax.set_xticks(betas, [f"{beta:g}" for beta in betas])
     ax.xaxis.set_minor_locator(NullLocator())
-    if ax.get_ylim()[0] > 0.0 or all(float(final(line, measure).mean()) > 0.0 for line in tuning.outcome.grid):
+    if all(float(final(line, measure).mean()) > 0.0 for line in tuning.outcome.grid):
         ax.set_yscale("log")
         ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0, 7.0)))
         ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
@@ -103,9 +103,9 @@ def _draw_shares(ax: Axes, tuning: Tuning, lines: Sequence[Line]) -> None:
 
 
 def _draw_coverage(ax: Axes, tuning: Tuning, counts: Sequence[Coverage]) -> None:
-    for level, dashes in zip(LEVELS, ((4.0, 2.0), ()), strict=True):
+    for level, dashes, shifts in zip(LEVELS, ((4.0, 2.0), ()), ((0.88, 1.04), (0.96, 1.12)), strict=True):
         ax.axhline(level, color="#777777", linewidth=1.0, dashes=dashes)
-        for setting, shift in zip(SETTINGS, (0.97, 1.03), strict=True):
+        for setting, shift in zip(SETTINGS, shifts, strict=True):  # intervals side by side
             of = [count for count in counts if (count.setting, count.level) == (setting, level)]
             share = np.array([count.share for count in of])
             error = np.abs(np.array([[count.low for count in of], [count.high for count in of]]) - share)
@@ -126,9 +126,10 @@ def _draw_coverage(ax: Axes, tuning: Tuning, counts: Sequence[Coverage]) -> None
     ax.set_xticks(rounds, [f"{n}" for n in rounds])
     ax.xaxis.set_minor_locator(NullLocator())
     ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    ax.set_ylim(bottom=max(0.0, min(count.low for count in counts) - 0.08))  # room for the legend
     ax.set(xlabel="round", ylabel="trials whose θ is inside")
     ax.set_title(f"{tuning.outcome.experiment.title}: coverage of the confidence set", fontsize=10)
-    ax.legend(fontsize=8)
+    ax.legend(fontsize=8, loc="lower left")
 
 
 def _means(lines: Sequence[Line], measure: Measure) -> tuple[np.ndarray, np.ndarray]:

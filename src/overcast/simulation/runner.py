@@ -255,7 +255,7 @@ class _Audit:
 
 
 def shown(block: Block) -> Mask | None:
-    """Return which contexts are revealed, (r, t), or None where all or none are."""
+    """Return which contexts are revealed, (r, t), or None where all are."""
     if block.revealed == 1.0:
         return None
     return np.stack([rng.random(block.steps) for rng in block.generators(2)]) < block.revealed
