@@ -547,3 +547,16 @@ def test_a_renewal_that_overflows_changes_nothing() -> None:
     for name, value in fit.state().items():
         np.testing.assert_array_equal(value, before[name])
     _sound(_learnt(fit, _rounds(5, seed=1)))
+
+
+def test_rounds_that_are_all_but_forgotten_are_not_kept() -> None:
+    """Their share of the sums stays, with the weight they had: the same fit to a millionth of a deviation."""
+    rounds, settings = _rounds(300, seed=18), Settings(discount=0.9)
+    fit = _learnt(Weighted(D, settings, True), rounds)
+    assert len(fit.rounds()[1]) < 170  # 0.9^131 is a millionth, and then comes the next renewal
+    recent = _learnt(Weighted(D, settings, True), [part[-290:] for part in rounds])  # type: ignore[arg-type]
+    for one in (fit, recent):
+        for _ in range(50):
+            one._renew()
+    scale = np.sqrt(np.diagonal(fit.inverse))
+    np.testing.assert_allclose(fit.theta / scale, recent.theta / scale, rtol=0, atol=1e-5)

@@ -244,8 +244,9 @@ class Weighted:
         self._some_unsized = not self._sized.all()
         self._weights[..., self._first : self._last] = weights
         self._renew_at = self._last + min(RENEW_EVERY, max(1, math.ceil((GROWTH - 1.0) * float(ages.sum()))))
-        full = self._last - self._first >= self._capacity
-        self._settle(max(int((ages < FORGOTTEN).sum()), len(ages) // 2 if full else 0))
+        if self._settings.window is None:  # which never keeps more than fit
+            full = len(ages) >= self._capacity
+            self._settle(max(int((ages < FORGOTTEN).sum()), len(ages) // 2 if full else 0))
 
     def _start(self, guess: Array, size: Array) -> None:
         """Begin, where no reward has given a scale yet, with these variances of theta and of the noise."""
