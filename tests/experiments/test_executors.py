@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,3 +38,28 @@ def test_numbers_do_not_depend_on_where_they_are_computed(small: Experiment, tmp
     assert there.keys() == here.keys()
     for key, result in there.items():
         np.testing.assert_array_equal(result.regret, here[key].regret)
+
+
+# Work too large for a pipe is still being written to it when the workers are killed.
+INTERRUPTED = """
+import time
+from overcast.experiments.executors import process_executor
+
+if __name__ == "__main__":
+    try:
+        with process_executor(2) as executor:
+            futures = [executor.submit(len, bytes(30_000_000)) for _ in range(12)]
+            time.sleep(0.5)
+            for future in futures:
+                future.cancel()
+            raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        print("stopped")
+"""
+
+
+def test_a_process_ends_after_an_interrupt_though_work_was_cancelled_and_on_its_way(tmp_path: Path) -> None:
+    script = tmp_path / "interrupted.py"
+    script.write_text(INTERRUPTED)
+    ended = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60, check=True)
+    assert (ended.stdout, ended.stderr) == ("stopped\n", "")

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
@@ -15,6 +16,8 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 # Seconds for the executor's own threads to end once its workers were killed; rarely they wait for them for ever.
 PATIENCE = 5.0
+# Seconds for them to take note of what was cancelled.
+HEED = 0.2
 
 
 @contextmanager
@@ -41,6 +44,12 @@ def process_executor(workers: int) -> Iterator[Executor | None]:
     except KeyboardInterrupt:
         # What was under way is done by now, or given up.
         patience = PATIENCE
+        # The executor's thread trips over cancelled work when it finds the workers dead, and then leaves behind a
+        # thread that writes to a pipe nobody reads: the process would wait for it at its end. So it is told of the
+        # cancelled work first, and the other one is not waited for.
+        executor._call_queue.cancel_join_thread()  # type: ignore[attr-defined]
+        executor.shutdown(wait=False, cancel_futures=True)
+        time.sleep(HEED)
         for worker in multiprocessing.active_children():
             worker.kill()
         raise
