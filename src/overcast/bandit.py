@@ -147,7 +147,9 @@ class Bandit:
         index, evidence = self._open[ticket]
         assert self._learner is not None
         if context is not None:
-            evidence = self._learner.evidence(self._revealed(self._learner, context), index)
+            revealed = self._revealed(self._learner, context)
+            if self.model.uses_context:
+                evidence = self._learner.evidence(revealed, index)
         if abs(reward) > MAX_REWARD:
             raise ValueError(f"Bandit: reward must be of size {MAX_REWARD:g} at most, got {reward}; scale the rewards")
         lesson = None

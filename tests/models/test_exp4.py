@@ -203,12 +203,25 @@ def test_refusals() -> None:
         Exp4(Bilinear(), 5, rate=0.0)
 
 
-def test_a_revealed_context_is_refused_and_leaves_the_decision_open() -> None:
-    bandit = oc.Bandit(ACTIONS, Exp4(Bilinear(), EXPERTS), oc.Proportional())
-    decision = bandit.decide(oc.Gaussian([1.0, 2.0], 1.0))
-    with refused(ValueError, "Exp4", "context must stay hidden", "learn without it"):
-        bandit.learn(decision, 1.0, context=[1.0, 2.0])
-    bandit.learn(decision, 1.0)
+def test_a_revealed_context_changes_nothing() -> None:
+    told, untold = (oc.Bandit(np.eye(2), Exp4(Bilinear(), 4), oc.Proportional()) for _ in range(2))
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        belief, reward = oc.Gaussian(rng.normal(size=2), 1.0), float(rng.normal())
+        one, two = told.decide(belief), untold.decide(belief)
+        assert one.index == two.index
+        np.testing.assert_array_equal(told.estimate(belief).mean, untold.estimate(belief).mean)
+        told.learn(one, reward, context=[1.0, 2.0])
+        untold.learn(two, reward)
+    decision = told.decide(oc.Gaussian([0.0, 0.0], 1.0))
+    with refused(ValueError, "Bandit", "context"):
+        told.learn(decision, 1.0, context=[1.0, 2.0, 3.0])
+    env = oc.environments.CoinFlip()
+    hidden, observed = (
+        oc.simulate(env, Exp4(env.features, 4), oc.Proportional(), steps=20, trials=3, setting=setting)
+        for setting in ("hidden", "observed")
+    )
+    np.testing.assert_array_equal(hidden.choices, observed.choices)
 
 
 def test_odds_have_no_uncertainty() -> None:

@@ -187,6 +187,8 @@ class Model(ABC):
 
     #: lambda, or None where the model learns it
     ridge: float | None
+    #: whether a context that is revealed teaches it more than the reward alone
+    uses_context: bool = True
     #: trials that share one lock-step in a simulation, fixed so that results do not depend on the number of workers
     block: int = 100
 

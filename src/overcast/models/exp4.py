@@ -37,7 +37,7 @@ class Exp4(Model):
     2002), with losses in place of gains and a rate that needs no horizon, as in Bubeck & Cesa-Bianchi, "Regret analysis
     of stochastic and nonstochastic multi-armed bandit problems" (2012).
 
-    A context revealed afterwards says nothing about the odds of the draw, so that it is refused. With `available=` an
+    A context revealed afterwards says nothing about the odds of the draw, and is not used. With `available=` an
     action is drawn from p_t over those available, yet weighted by p_t over all: experts whose advice is often missing
     are then rated too high.
 
@@ -65,6 +65,7 @@ class Exp4(Model):
     seed: int = 0
 
     ridge = 1.0  # of no use here
+    uses_context = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.features, FeatureMap):
@@ -196,10 +197,7 @@ class Exp4Learner(LastingLearner):
         return np.zeros(self._k)
 
     def evidence(self, view: View, index: Index) -> Evidence:
-        if view.odds is None:
-            raise ValueError(
-                "Exp4: context must stay hidden, got one revealed after deciding; learn without it, or use LinearModel"
-            )
+        assert view.odds is not None, "a decision is made by an estimate"
         i = int(index)
         return Evidence((view.advice == i) * 1.0, float(view.odds[i]), float(np.linalg.norm(view.psi[i])))
 

@@ -180,7 +180,8 @@ class _LockStep:
             self._learner = block.model.start_all(world.actions, now.context.shape[-1], block.trials)
         learner = self._learner
 
-        realised = None if block.setting == "hidden" else learner.encode(PointStack(now.context))
+        shown = block.setting == "exact" or (block.setting == "observed" and block.model.uses_context)
+        realised = learner.encode(PointStack(now.context)) if shown else None
         if block.setting == "exact" and realised is not None:
             view = realised
         elif block.samples is None:
