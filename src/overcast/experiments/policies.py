@@ -65,9 +65,8 @@ def _curves(problem: Experiment, setting: Setting) -> list[Curve]:
     slow = [
         Curve(setting, None, "FixedProfile", FixedProfile(features), appendix),
         Curve(setting, 1, "NoisyContext", NoisyContext(features), appendix),
+        Curve(setting, None, "EXP4", Exp4(features, EXPERTS), Proportional()),
     ]
-    if setting == "hidden":  # a context revealed afterwards says nothing of the odds that EXP4 learns from
-        slow.append(Curve(setting, None, "EXP4", Exp4(features, EXPERTS), Proportional()))
     policies = [Thompson(), PerturbedHistory(), Greedy(), EpsilonGreedy(), MostlyGreedy(), IDS()]
     return [
         *(replace(curve, share=SLOW) for curve in slow),
@@ -82,12 +81,14 @@ def _curves(problem: Experiment, setting: Setting) -> list[Curve]:
 def _table(outcome: Outcome, setting: Setting) -> Table:
     e, places = outcome.experiment, ranking(outcome, setting)
     fewer = sorted({len(place.line.regret) for place in places} - {e.trials})
-    note = "≈: within two standard errors of the best, trial by trial."
+    note = "≈: within two standard errors of the best with all trials, trial by trial."
+    if places[0].measure == "expected_regret":
+        note += " Ranked by expected regret: forecasts are not calibrated here, and realised regret rewards luck."
     if fewer:
-        names = " and ".join(place.line.curve.name for place in places if len(place.line.regret) in fewer)
-        note += f" {names} with {fewer[0]} trials only, differences over those."
+        names = ", ".join(place.line.curve.name for place in places if len(place.line.regret) in fewer)
+        note += f" With {fewer[0]} trials only, and differences over those: {names}."
     if setting == "observed":
-        note += " EXP4 has no use for a revealed context, and is left out."
+        note += " EXP4 has no use for a revealed context: its regret is that of the hidden setting."
     return Table(
         f"{e.title}, {setting}: {e.trials} trials of {e.steps} steps, data {e.data}",
         ("method", "regret", "expected regret", "more than the best"),

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from overcast.experiments.figure import STYLE
 from overcast.experiments.outcome import Outcome
 from overcast.experiments.ranking import DEFAULT, PAPER, Place, ranking
-from overcast.experiments.tuning import SETTINGS, final
+from overcast.experiments.tuning import SETTINGS
 from overcast.simulation.runner import Setting
 from overcast.simulation.runs import two_standard_errors
 
@@ -57,8 +57,8 @@ def draw(outcomes: Sequence[Outcome]) -> Figure:
 
 def _draw_panel(ax: Axes, outcome: Outcome, setting: Setting) -> None:
     places = ranking(outcome, setting)
-    means = np.array([float(final(place.line).mean()) for place in places])
-    errors = np.nan_to_num([float(two_standard_errors(final(place.line))) for place in places])
+    means = np.array([float(place.values.mean()) for place in places])
+    errors = np.nan_to_num([float(two_standard_errors(place.values)) for place in places])
     edge = means[0] + FAR * (np.median(means) - means[0])
     for i, place in enumerate(places):
         colour, marker = KINDS[_kind(place)]
@@ -77,7 +77,7 @@ def _draw_panel(ax: Axes, outcome: Outcome, setting: Setting) -> None:
         tick.set_fontweight("bold" if place.line.curve.name in (DEFAULT, PAPER) else "normal")
     e = outcome.experiment
     ax.set_title(f"{e.title}, {setting}", fontsize=10)
-    ax.set_xlabel(f"regret after {e.steps} steps")
+    ax.set_xlabel(f"{places[0].measure.replace('_', ' ')} after {e.steps} steps")
 
 
 def _short(value: float) -> str:

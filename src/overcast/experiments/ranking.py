@@ -1,4 +1,4 @@
-"""The methods on one problem, by their final regret."""
+"""The methods on one problem, by their final regret: expected regret where the forecasts are not calibrated."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from overcast._check import Array
 from overcast.experiments.outcome import Line, Outcome
-from overcast.experiments.tuning import final
+from overcast.experiments.tuning import Measure, final, measure_of
 from overcast.simulation.runner import Setting
 from overcast.simulation.runs import mean_and_error, two_standard_errors
 
@@ -23,16 +23,23 @@ class Place:
     """A method's place.
 
     line : at the beta with the least regret, where several were tried
-    more : how much more regret it has than the best one, (n,) over the trials that both ran; None for the best itself
+    measure : the regret that ranks it
+    more : how much more it has than the best method with all trials, (n,) over the trials of both; None for the best
     """
 
     line: Line
+    measure: Measure
     more: Array | None
 
     @property
     def tied(self) -> bool:
         """Whether it cannot be told apart from the best: paired over trials, within two standard errors."""
-        return self.more is None or not bool(self.more.mean() > two_standard_errors(self.more) + ROUNDING)
+        return self.more is None or not bool(abs(self.more.mean()) > two_standard_errors(self.more) + ROUNDING)
+
+    @property
+    def values(self) -> Array:
+        """The final regret that ranks it, of each trial."""
+        return final(self.line, self.measure)
 
     @property
     def label(self) -> str:
@@ -43,7 +50,7 @@ class Place:
             "name": self.line.curve.name,
             "beta": self.line.beta,
             "trials": len(self.line.regret),
-            "regret": mean_and_error(final(self.line)),
+            self.measure: mean_and_error(self.values),
             "more_than_best": None if self.more is None else mean_and_error(self.more),
             "tied_with_best": self.tied,
         }
@@ -51,20 +58,22 @@ class Place:
 
 def ranking(outcome: Outcome, setting: Setting) -> list[Place]:
     """Return the methods of a setting, the least regret first."""
+    measure = measure_of(outcome)
+
+    def order(line: Line) -> tuple[float, bool]:
+        # Where rounding alone sets two apart, the default comes first.
+        return round(float(final(line, measure).mean()), 9), line.curve.name != DEFAULT
+
     best_of: dict[str, Line] = {}
-    for line in outcome.grid:
-        name = line.curve.name
-        if line.curve.setting == setting and (name not in best_of or _mean(line) < _mean(best_of[name])):
-            best_of[name] = line
-    # Where rounding alone sets two apart, the default comes first.
-    lines = sorted(best_of.values(), key=lambda line: (round(_mean(line), 9), line.curve.name != DEFAULT))
-    return [Place(line, None if line is lines[0] else _more(line, lines[0])) for line in lines]
+    for line in sorted(outcome.grid, key=order):
+        if line.curve.setting == setting:
+            best_of.setdefault(line.curve.name, line)
+    lines = list(best_of.values())
+    most = max(len(line.regret) for line in lines)
+    best = next(line for line in lines if len(line.regret) == most)
 
+    def more(line: Line) -> Array:
+        values = final(line, measure)
+        return values - final(best, measure)[: len(values)]
 
-def _mean(line: Line) -> float:
-    return float(final(line).mean())
-
-
-def _more(line: Line, best: Line) -> Array:
-    n = min(len(line.regret), len(best.regret))
-    return final(line)[:n] - final(best)[:n]
+    return [Place(line, measure, None if line is best else more(line)) for line in lines]

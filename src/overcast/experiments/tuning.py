@@ -30,6 +30,11 @@ def final(line: Line, measure: Measure = "regret") -> Array:
     return values[:, -1]
 
 
+def measure_of(outcome: Outcome) -> Measure:
+    """Return the regret to judge by: where forecasts are off, ignorance may be lucky, and regret fall below zero."""
+    return "regret" if getattr(outcome.experiment.env, "calibrated", True) else "expected_regret"
+
+
 @dataclass(frozen=True)
 class Ratio:
     """The default's regret over that of the best beta, as means over the same trials.
@@ -89,8 +94,8 @@ class Tuning:
 
     @property
     def measure(self) -> Measure:
-        """The regret that a ratio can be taken of: where forecasts are off, realised regret may fall below zero."""
-        return "regret" if getattr(self.outcome.experiment.env, "calibrated", True) else "expected_regret"
+        """The regret that is judged."""
+        return measure_of(self.outcome)
 
     def default(self, setting: Setting) -> Line:
         return next(line for line in self._of(setting) if line.curve.name == DEFAULT)
