@@ -23,7 +23,10 @@ def remembering() -> dict[float, Array]:
     return {speed: _regret(speed) for speed in (0.0, 0.005)}
 
 
-@pytest.mark.parametrize(("discount", "window"), [(0.98, None), (0.99, None), (None, 100), (None, 200)])
+each = pytest.mark.parametrize(("discount", "window"), [(0.99, None), (None, 200)])
+
+
+@each
 def test_forgetting_wins_where_theta_turns(
     remembering: dict[float, Array], discount: float | None, window: int | None
 ) -> None:
@@ -34,12 +37,15 @@ def test_forgetting_wins_where_theta_turns(
     assert gap.mean() > 6 * gap.std(ddof=1) / math.sqrt(TRIALS)
 
 
-@pytest.mark.parametrize(("discount", "window"), [(0.995, None), (None, 300)])
-def test_forgetting_slowly_costs_little_where_nothing_moves(
+@each
+def test_forgetting_costs_little_where_nothing_moves(
     remembering: dict[float, Array], discount: float | None, window: int | None
 ) -> None:
-    """At most a quarter more; it was 13 % and 5 % here."""
-    assert _regret(0.0, discount, window).mean() < 1.25 * remembering[0.0].mean()
+    """Less than a quarter of what it wins elsewhere, by four standard errors: t with 11 degrees of freedom, 0.001."""
+    cost = _regret(0.0, discount, window) - remembering[0.0]
+    won = remembering[0.005] - _regret(0.005, discount, window)
+    spare = won / 4 - cost
+    assert spare.mean() > 4 * spare.std(ddof=1) / math.sqrt(TRIALS)
 
 
 def test_a_window_beyond_the_last_round_and_a_discount_of_one_forget_nothing(remembering: dict[float, Array]) -> None:
