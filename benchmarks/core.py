@@ -55,6 +55,23 @@ def course(model: oc.LinearModel, k: int, beliefs: Sequence[oc.Belief], steps: i
     return run
 
 
+def disjoint_course(k: int, c: int, ridge: float | None, steps: int) -> Callable[[], None]:
+    """Return a whole run of a fresh bandit whose actions have nothing in common."""
+    rng = np.random.default_rng(0)
+    beliefs = [oc.Gaussian(mean, 1.0) for mean in rng.standard_normal((64, c))]
+    theta, noise = rng.standard_normal((k, c)), rng.standard_normal(steps)
+    model = oc.LinearModel(oc.features.Disjoint(k), ridge)
+
+    def run() -> None:
+        bandit = oc.Bandit(np.eye(k), model, oc.UCB())
+        for t in range(steps):
+            belief = beliefs[t % len(beliefs)]
+            decision = bandit.decide(belief)
+            bandit.learn(decision, float(theta[decision.index] @ belief.mean() + noise[t]))
+
+    return run
+
+
 def bandit_round(
     features: oc.features.FeatureMap, k: int, a: int, beliefs: Sequence[oc.Belief], samples: int | None, steps: int
 ) -> Callable[[], None]:
@@ -121,6 +138,14 @@ def comparisons() -> list[Comparison]:
             course(oc.LinearModel(quadratic, ridge=1.0), 100, forecasts, 1000),
             1000,
             3.0,
+        ),
+        Comparison(
+            "50 blocks of 20: all learnt / ridge given",
+            disjoint_course(50, 20, None, 500),
+            disjoint_course(50, 20, 1.0, 500),
+            500,
+            5.0,
+            rounds=5,
         ),
         Comparison(
             "100 trials in lock-step: all learnt / ridge given",

@@ -44,8 +44,9 @@ MAPS: dict[str, tuple[FeatureMap, Array]] = {
     "polynomial": (Polynomial(2), _actions(4, 2)),
     "function": (Function(_ratio, C + 1), _actions(5, C)),
     "fourier": (Fourier(Product(RBF(1.0), RBF(2.0)), n=10), _actions(6, 2)),
-    "disjoint": (Disjoint(3), np.eye(3)[[1, 0, 2, 1]]),
+    "unit vectors": (Bilinear(), np.eye(3)[[1, 0, 2, 1]]),
 }
+DISJOINT = {"disjoint": (Disjoint(3), np.eye(3)[[1, 0, 2, 1]])}  # its blocks are compared with unit vectors elsewhere
 each = pytest.mark.parametrize(("features", "actions"), MAPS.values(), ids=MAPS.keys())
 
 
@@ -147,7 +148,7 @@ def test_widths_draws_and_priors_are_those_of_the_fit(features: FeatureMap, acti
         np.testing.assert_allclose(got, psi @ getattr(fit, name)(z), rtol=0, atol=1e-9)
 
 
-@each
+@pytest.mark.parametrize(("features", "actions"), (MAPS | DISJOINT).values(), ids=(MAPS | DISJOINT).keys())
 @pytest.mark.parametrize("given", [{}, {"ridge": 0.5, "noise": "aware", "discount": 0.9}], ids=str)
 def test_lock_step_is_every_trial_on_its_own(features: FeatureMap, actions: Array, given: Any) -> None:
     rng, trials = np.random.default_rng(9), 3
@@ -178,7 +179,7 @@ def test_lock_step_is_every_trial_on_its_own(features: FeatureMap, actions: Arra
         together.learn(together.evidence(view, index), rewards)
         for learner, v, i, y in zip(alone, views, index, rewards, strict=True):
             learner.learn(learner.evidence(v, int(i)), float(y))
-    assert isinstance(together, LearnerStack) == (type(features) in (Function, Fourier))
+    assert isinstance(together, LearnerStack) == (type(features) in (Function, Fourier, Disjoint))
     np.testing.assert_allclose(np.asarray(together.log_det), [float(one.log_det) for one in alone], rtol=1e-8)
 
 

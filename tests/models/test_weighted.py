@@ -413,6 +413,22 @@ def test_rounds_beyond_the_memory_keep_their_weight(
     assert fit.slack == pytest.approx(unlimited.slack, abs=0.02)
 
 
+@pytest.mark.parametrize(("kept", "most"), [(40, 40), (5, 32)])
+def test_the_memory_is_bounded_whatever_the_number_of_features(
+    monkeypatch: pytest.MonkeyPatch, kept: int, most: int
+) -> None:
+    """Of fewer rounds than features; a few are kept whatever their size."""
+    d, rng = 60, np.random.default_rng(0)
+    width = Weighted(d, Settings(), True).width
+    monkeypatch.setattr(weighted, "MAX_KEPT", kept * width)
+    fit = Weighted(d, Settings(), True)
+    for _ in range(100):
+        fit.add(_evidence(rng.normal(size=d), 0.1 * np.eye(d)), float(rng.normal()))
+        assert len(fit.state()["weights"]) <= most * GROWTH + 1  # the limit, and the rounds until the next renewal
+        assert fit._rounds.size <= 2 * (most * GROWTH + 1) * width  # with room for as many again
+    _sound(fit)
+
+
 def test_a_settled_fit_merges_and_restores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(weighted, "MAX_ROUNDS", 40)
     rounds = _rounds(200, seed=11)

@@ -17,8 +17,8 @@ class Disjoint(FeatureMap):
     """phi(x_i, c) holds c in block i and zeros elsewhere, d = k * c: nothing is shared between the `k` actions.
 
     Actions are the k unit vectors (`numpy.eye(k)`), which is what a bandit makes of a list of names. Add a constant
-    entry to the context for an intercept. `LinearModel` with a given ridge keeps the blocks apart, so that a round
-    costs k * c^2, not (k * c)^2; where noise and ridge are learnt, the blocks share them.
+    entry to the context for an intercept. `LinearModel` keeps the blocks apart, so that a round costs k * c^2, not
+    (k * c)^2; where noise and ridge are learnt, the blocks share them.
 
     Examples
     --------

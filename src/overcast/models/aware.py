@@ -9,23 +9,27 @@ import numpy as np
 from overcast._check import Array
 from overcast.beliefs.base import Belief
 from overcast.beliefs.stacked import BeliefStack
-from overcast.features import FeatureMap, Separable
+from overcast.features import Bilinear, FeatureMap, Separable
 from overcast.features.base import Indices
 from overcast.models.base import Estimate, Generators, Index
-from overcast.models.learners import MAX_TABLE, DenseLearner, SeparableLearner
+from overcast.models.blocks import WeightedBlocks
+from overcast.models.learners import MAX_TABLE, DenseLearner, DisjointLearner, SeparableLearner
 from overcast.models.ridge import Ridge
-from overcast.models.symmetric import folded, triangle
+from overcast.models.symmetric import folded, triangle, upper
 from overcast.models.weighted import Weighted
 
 # Draws that stand for a belief where a covariance has no closed form; they set weights only, so a few will do.
 DRAWS = 64
 
+# The map whose context terms are the context itself
+_CONTEXT = Bilinear()
+
 
 class TermView(NamedTuple):
-    """What a separable map needs to know of a belief.
+    """What a separable or disjoint map needs to know of a belief.
 
-    terms : (..., d) E[s(c)] spread over the features
-    belief : whose Cov(s(c)) is computed when it is asked for
+    terms : (..., d) E[s(c)] spread over the features; E[c] (c,) where each action has a block of its own
+    belief : whose covariance is computed when it is asked for
     excess : what sampling adds to the covariance, as a share of it
     """
 
@@ -88,6 +92,47 @@ class AwareSeparableLearner(SeparableLearner):
 
     def norm(self, evidence: Array) -> Array:
         return super().norm(evidence[..., : len(self._context_term)])
+
+
+class SharedDisjointLearner(DisjointLearner):
+    """Blocks that share noise and ridge; Cov(phi) of an action is Cov(c) in its block. For one bandit."""
+
+    fit: WeightedBlocks
+
+    def encode(self, belief: Belief | BeliefStack) -> Any:
+        return TermView(super().encode(belief), belief, 0.0)
+
+    def encode_sampled(self, belief: Belief | BeliefStack, samples: int, rng: Generators) -> Any:
+        return TermView(super().encode_sampled(belief, samples, rng), belief, 1.0 / samples)
+
+    def estimate(self, view: Any) -> Estimate:
+        return super().estimate(view.terms)
+
+    def along(self, view: Any, theta: Array) -> Array:
+        return super().along(view.terms, theta)
+
+    def prior(self, view: Any) -> Array:
+        return super().prior(view.terms)
+
+    def noise(self, view: Any) -> Array:
+        if not self.fit.noisy:
+            return np.repeat(np.sqrt(self.fit.sigma2), len(self._blocks))
+        of_context = upper(self.fit.second_moment) @ self._covariance(view)
+        return np.asarray(np.sqrt(np.maximum(of_context, 0.0) + self.fit.sigma2)[self._blocks])
+
+    def evidence(self, view: Any, index: Index) -> Array:
+        """Return the block's number, E[c], and the folded Cov(c) where rounds are weighed by it."""
+        psi = super().evidence(view.terms, index)
+        return np.concatenate([psi, self._covariance(view)]) if self.fit.noisy else psi
+
+    def _covariance(self, view: TermView) -> Array:
+        return folded(_CONTEXT.term_covariance(view.belief)) * (1.0 + view.excess)
+
+    def learn(self, evidence: Array, reward: float | Array) -> None:
+        self.fit.add(evidence, reward)
+
+    def norm(self, evidence: Array) -> Array:
+        return super().norm(evidence[: 1 + self._block_size])
 
 
 class DenseView(NamedTuple):

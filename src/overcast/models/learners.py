@@ -185,9 +185,7 @@ class DenseLearner(LinearLearner):
 class DisjointLearner(LinearLearner):
     """A view is E[c] (..., c); each action has a regression of its own, so the fit has axes (..., blocks)."""
 
-    fit: Ridge
-
-    def __init__(self, features: Disjoint, actions: Array, context_dim: int, fit: Ridge) -> None:
+    def __init__(self, features: Disjoint, actions: Array, context_dim: int, fit: Ridge | Weighted) -> None:
         self._map = features
         self.fit = fit
         leading = fit.theta.shape[:-2]
@@ -209,7 +207,8 @@ class DisjointLearner(LinearLearner):
     def estimate(self, view: Array) -> Estimate:
         m = view[..., None, :, None]  # against (..., blocks, c, c)
         variance = (m.swapaxes(-1, -2) @ self.fit.inverse @ m)[..., 0, 0]
-        return Estimate(self.along(view, self.fit.theta), _root(variance)[..., self._blocks])
+        mean = np.vecdot(self.fit.theta, view[..., None, :])
+        return Estimate(mean[..., self._blocks], _root(variance)[..., self._blocks])
 
     def along(self, view: Array, theta: Array) -> Array:
         return np.asarray(np.vecdot(theta, view[..., None, :])[..., self._blocks])
@@ -223,6 +222,7 @@ class DisjointLearner(LinearLearner):
         return np.concatenate([np.asarray(self._blocks[index], dtype=float)[..., None], view], axis=-1)
 
     def learn(self, evidence: Array, reward: float | Array) -> None:
+        assert isinstance(self.fit, Ridge)
         block = evidence[..., 0].astype(np.intp)
         self.fit.add_at((*self._rows, block), evidence[..., 1:], reward)
 

@@ -7,9 +7,10 @@ from typing import Literal
 
 from overcast import _check
 from overcast._check import Array
-from overcast.features import Bilinear, Disjoint, FeatureMap, Separable
-from overcast.models.aware import AwareDenseLearner, AwareSeparableLearner
+from overcast.features import Disjoint, FeatureMap, Separable
+from overcast.models.aware import AwareDenseLearner, AwareSeparableLearner, SharedDisjointLearner
 from overcast.models.base import Learner, Model
+from overcast.models.blocks import WeightedBlocks
 from overcast.models.learners import DenseLearner, DisjointLearner, LinearLearner, SeparableLearner
 from overcast.models.ridge import Ridge
 from overcast.models.weighted import Settings, Weighted
@@ -86,7 +87,8 @@ class LinearModel(Model):
         return self._start(actions, context_dim, ())
 
     def start_all(self, actions: Array, context_dim: int, trials: int) -> Learner:
-        if self.noise == "aware" and not isinstance(self.features, (Separable, Disjoint)):
+        apart = isinstance(self.features, Disjoint) and not self.plain
+        if apart or (self.noise == "aware" and not isinstance(self.features, Separable)):
             return super().start_all(actions, context_dim, trials)
         return self._start(actions, context_dim, (trials,))
 
@@ -94,15 +96,14 @@ class LinearModel(Model):
         features, aware = self.features, self.noise == "aware"
         d = features.size(actions.shape[-1], context_dim)
         if isinstance(features, Disjoint):
-            features.blocks(actions)
-        if not self.plain:
-            if isinstance(features, Disjoint):
-                features = Bilinear()  # the same features for unit vectors; the blocks share their noise and ridge
-            fit: Ridge | Weighted = Weighted(d, self._settings(), aware, leading)
-        elif isinstance(features, Disjoint):
+            if not self.plain:
+                shared = WeightedBlocks(features.k, context_dim, self._settings(), aware)
+                return SharedDisjointLearner(features, actions, context_dim, shared)
             assert self.ridge is not None
             blocks = Ridge(context_dim, self.ridge, (*leading, features.k))
             return DisjointLearner(features, actions, context_dim, blocks)
+        if not self.plain:
+            fit: Ridge | Weighted = Weighted(d, self._settings(), aware, leading)
         else:
             assert self.ridge is not None
             fit = Ridge(d, self.ridge, leading)

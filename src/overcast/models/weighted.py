@@ -40,8 +40,10 @@ MAX_CONDITION = 1e9
 FORGOTTEN = 1e-6
 
 # Numbers kept to weigh rounds anew; the oldest keep the weight they have, so that a bandit may run for ever.
+# A few are kept whatever their size.
 MAX_KEPT = 2**24
 MAX_ROUNDS = 10_000
+MIN_ROUNDS = 32
 
 
 class Settings(NamedTuple):
@@ -62,6 +64,39 @@ class Settings(NamedTuple):
         return self.discount < 1.0 or self.window is not None
 
 
+class Rows:
+    """Rounds (..., n, width), and what a fit asks of all of them.
+
+    psi : (..., n, d)
+    """
+
+    def __init__(self, psi: Array, covariances: Array) -> None:
+        self.psi = psi
+        self._covariances = covariances
+
+    def along(self, theta: Array) -> Array:
+        """Return psi^T theta, shape (..., n)."""
+        return apply(self.psi, theta)
+
+    def quadratic(self, inverse: Array) -> Array:
+        """Return psi^T P^-1 psi, shape (..., n)."""
+        return np.asarray(np.vecdot(self.psi @ inverse, self.psi))
+
+    def of_context(self, second_moment: Array) -> Array:
+        """Return E[theta^T Cov theta], shape (..., n)."""
+        return np.asarray((self._covariances @ upper(second_moment)[..., None])[..., 0])
+
+    def sums(self, rewards: Array, weights: Array) -> tuple[Array, Array]:
+        """Return the weighted sums of psi psi^T (..., d, d) and psi y (..., d)."""
+        weighted = (self.psi * weights[..., None]).swapaxes(-1, -2)
+        return weighted @ self.psi, (weighted @ rewards[..., None])[..., 0]
+
+    def factorised(self, base: Array, target: Array, weights: Array, ridge: Array) -> tuple[Array, Array, Array]:
+        """Return P^-1, theta-hat and the log-determinant, at twice the digits that sums have."""
+        rows = np.concatenate([_root(base), np.sqrt(weights)[..., None] * self.psi], axis=-2)
+        return solve(rows, target, ridge)[2:]
+
+
 class Weighted:
     """theta-hat = P^-1 sum_s psi_s y_s / v_s with P = ridge I + sum_s psi_s psi_s^T / v_s, for any leading axes.
 
@@ -79,6 +114,8 @@ class Weighted:
     ----------
     d : number of features
     noisy : whether rounds come with the covariance of their features; else v_s = sigma^2
+    leading : axes of fits that share nothing but the number of rounds
+    blocks : axes of theta, base and P within a fit, for `WeightedBlocks`
 
     Examples
     --------
@@ -88,20 +125,22 @@ class Weighted:
     array([1.5, 0. ])
     """
 
-    def __init__(self, d: int, settings: Settings, noisy: bool, leading: tuple[int, ...] = ()) -> None:
+    def __init__(
+        self, d: int, settings: Settings, noisy: bool, leading: tuple[int, ...] = (), blocks: tuple[int, ...] = ()
+    ) -> None:
         self._d = d
         self._settings = settings
-        self._noisy = noisy
+        self.noisy = noisy
         self._eye = np.eye(d)
-        self._capacity = max(min(MAX_ROUNDS, MAX_KEPT // self.width), 2 * d, 1 + (settings.window or 0))
+        self._capacity = max(min(MAX_ROUNDS, MAX_KEPT // self.width), MIN_ROUNDS, 1 + (settings.window or 0))
         self._rounds = np.empty((*leading, 0, self.width))  # room for evidence, of which rows first to last are in use
         self._rewards = np.empty((*leading, 0))
         self._weights = np.empty((*leading, 0))  # 1 / v_s of the last renewal
         self._first = self._last = 0
         self._total = 0.0  # rounds that count, each as far as it is not forgotten
         self._renew_at = 1  # when last is there
-        self._base = np.zeros((*leading, d, d))  # sums over rounds that keep their weight
-        self._base_target = np.zeros((*leading, d))
+        self._base = np.zeros((*leading, *blocks, d, d))  # sums over rounds that keep their weight
+        self._base_target = np.zeros((*leading, *blocks, d))
         self.ridge = np.full(leading, 1.0 if settings.ridge is None else settings.ridge)
         self.sigma2 = np.full(leading, 1.0 if settings.sigma is None else settings.sigma**2)
         self.theta: Array
@@ -109,12 +148,12 @@ class Weighted:
         self.log_det: Array
         self._sized = np.zeros(leading, dtype=bool)  # whether a reward other than zero gave them a scale
         self._some_unsized = True
-        self._solve(self._rounds[..., :d], self._rewards, self._weights)
+        self._solve(self._rows(self._rounds), self._rewards, self._weights)
 
     @property
     def width(self) -> int:
         """Numbers of a round: psi, and the folded covariance of the features."""
-        return self._d + (self._d * (self._d + 1) // 2 if self._noisy else 0)
+        return self._d + (self._d * (self._d + 1) // 2 if self.noisy else 0)
 
     @property
     def slack(self) -> Array:
@@ -124,21 +163,40 @@ class Weighted:
     @property
     def used(self) -> Array:
         """gamma, the number of parameters that rewards rather than the prior determine, shape (...)."""
-        return np.asarray(np.maximum(self._d - self.ridge * self.inverse.trace(axis1=-2, axis2=-1), 0.0))
+        used = self._total_of(self._d - self.ridge * self.inverse.trace(axis1=-2, axis2=-1))
+        return np.asarray(np.maximum(used, 0.0))
 
     def variance(self, evidence: Array) -> Array:
         """Return v of rounds (..., n, width), shape (..., n)."""
+        return self._variance(self._rows(evidence))
+
+    def _variance(self, rows: Rows) -> Array:
         sigma2 = self.sigma2[..., None]
-        if not self._noisy:
-            return np.broadcast_to(sigma2, evidence.shape[:-1])
+        if not self.noisy:
+            return np.broadcast_to(sigma2, rows.psi.shape[:-1])
         # Rounding may have left a covariance just below zero.
-        of_context = (evidence[..., self._d :] @ upper(self.second_moment)[..., None])[..., 0]
-        return np.asarray(np.maximum(of_context, 0.0) + sigma2)
+        return np.asarray(np.maximum(rows.of_context(self.second_moment), 0.0) + sigma2)
 
     @property
     def second_moment(self) -> Array:
         """E[theta theta^T] under what is believed of theta, shape (..., d, d)."""
-        return np.asarray(self.theta[..., :, None] * self.theta[..., None, :] + self.inverse)
+        return _second_moment(self.theta, self.inverse)
+
+    def _rows(self, rounds: Array) -> Rows:
+        return Rows(rounds[..., : self._d], rounds[..., self._d :])
+
+    def _at(self, evidence: Array) -> tuple[Array, Array, Array, Array]:
+        """Return psi and the folded covariance of a round, and the theta-hat and P^-1 that it is about, to update."""
+        return evidence[..., : self._d], evidence[..., self._d :], self.theta, self.inverse
+
+    def _move(self, evidence: Array, step: Array, growth: float | Array) -> None:
+        """Add to theta-hat and to the log-determinant what a round changes."""
+        self.theta = self.theta + step
+        self.log_det = self.log_det + growth
+
+    def _total_of(self, parts: Array) -> Array:
+        """Return the sum over what theta is made of, which is one part here."""
+        return parts
 
     def add(self, evidence: Array, reward: float | Array) -> None:
         """Add a round: psi and the covariance of its features, folded, (..., width), and its reward.
@@ -147,11 +205,11 @@ class Weighted:
         """
         single = evidence.ndim == 1  # plain numbers then, which cost a fraction of arrays without axes
         reward = float(reward) if single else np.asarray(reward, dtype=np.float64)
-        psi = evidence[..., : self._d]
+        psi, covariance, theta, inverse = self._at(evidence)
         with np.errstate(over="ignore", invalid="ignore"):
-            u = apply(self.inverse, psi)
+            u = apply(inverse, psi)
             spread = dot(psi, u)
-            of_context = dot(evidence[..., self._d :], upper(self.second_moment)) if self._noisy else 0.0
+            of_context = dot(covariance, upper(_second_moment(theta, inverse))) if self.noisy else 0.0
             v = max(of_context, 0.0) + float(self.sigma2) if single else np.maximum(of_context, 0.0) + self.sigma2
             total = v + spread
         if not at_most(total, MAX_VARIANCE):
@@ -165,13 +223,12 @@ class Weighted:
             elif self._settings.forgets:
                 rounds, rewards = self.rounds()
                 kept = self._weights[..., self._first : self._last]
-                self._solve(rounds[..., : self._d], rewards, self._ages() * kept)
+                self._solve(self._rows(rounds), rewards, self._ages() * kept)
             else:
                 # Sherman-Morrison, with the weight that the current estimate gives
-                surprise: Any = (reward - dot(psi, self.theta)) / total
-                self.theta = self.theta + u * (surprise if single else surprise[..., None])
-                add_outer(self.inverse, u, -1.0 / total)
-                self.log_det = self.log_det + np.log1p(spread / v)
+                surprise: Any = (reward - dot(psi, theta)) / total
+                self._move(evidence, u * (surprise if single else surprise[..., None]), np.log1p(spread / v))
+                add_outer(inverse, u, -1.0 / total)
         except ValueError:
             self.__dict__ = before
             raise
@@ -215,29 +272,31 @@ class Weighted:
     def _renew(self) -> None:
         """Weigh all rounds anew, and learn noise and ridge where they are not given."""
         rounds, rewards = self.rounds()
-        psi, ages = np.ascontiguousarray(rounds[..., : self._d]), self._ages()
+        rows, ages = self._rows(rounds), self._ages()
+        rows.psi = np.ascontiguousarray(rows.psi)  # for many products
         learn_ridge, learn_sigma = self._settings.ridge is None, self._settings.sigma is None
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             size = (rewards**2).mean(axis=-1)
             sized = size > SMALLEST_SIZE
             size = np.where(sized, size, 1.0)
-            squares = np.vecdot(psi, psi).mean(axis=-1)
+            squares = np.vecdot(rows.psi, rows.psi).mean(axis=-1)
             guess = size / np.where(squares > 0.0, squares, 1.0)  # of the variance of theta
             if self._some_unsized:
                 self._start(guess, size)
-            weights = 1.0 / self.variance(rounds)
-            self._solve(psi, rewards, ages * weights)
-            for _ in range(SWEEPS if self._noisy or learn_ridge or learn_sigma else 0):
+            weights = 1.0 / self._variance(rows)
+            self._solve(rows, rewards, ages * weights)
+            for _ in range(SWEEPS if self.noisy or learn_ridge or learn_sigma else 0):
                 if learn_ridge:
-                    self.ridge = (self.used + PRIOR) / (np.vecdot(self.theta, self.theta) + PRIOR * guess)
+                    length2 = self._total_of(np.vecdot(self.theta, self.theta))
+                    self.ridge = (self.used + PRIOR) / (length2 + PRIOR * guess)
                 if learn_sigma:
                     share = weights * self.sigma2[..., None]  # of the noise in the variance of a round
-                    residuals = share * (rewards - apply(psi, self.theta))
-                    free = share * (1.0 - ages * weights * np.vecdot(psi @ self.inverse, psi))
+                    residuals = share * (rewards - rows.along(self.theta))
+                    free = share * (1.0 - ages * weights * rows.quadratic(self.inverse))
                     noise = ((residuals**2) @ ages + PRIOR * size) / (free @ ages + PRIOR)
                     self.sigma2 = np.maximum(noise, SMALLEST_NOISE * size)
-                weights = 1.0 / self.variance(rounds)
-                self._solve(psi, rewards, ages * weights)
+                weights = 1.0 / self._variance(rows)
+                self._solve(rows, rewards, ages * weights)
         if not all(np.isfinite(value).all() for value in (self.theta, self.log_det, self.ridge, self.sigma2)):
             raise _too_large()
         self._sized = self._sized | sized
@@ -259,9 +318,9 @@ class Weighted:
         prior = self._eye / self.ridge[..., None, None]
         self.inverse = np.where(fresh[..., None, None], prior, self.inverse)
 
-    def _solve(self, psi: Array, rewards: Array, weights: Array) -> None:
-        """Fit theta to rounds psi (..., n, d) with these rewards and weights (..., n), age included."""
-        design, target = _sums(psi, rewards, weights)
+    def _solve(self, rows: Rows, rewards: Array, weights: Array) -> None:
+        """Fit theta to n rounds with these rewards and weights (..., n), age included."""
+        design, target = rows.sums(rewards, weights)
         target = self._base_target + target
         precision = self._base + design + self.ridge[..., None, None] * self._eye
         # With columns brought to one length, features of very different size do no harm.
@@ -273,8 +332,7 @@ class Weighted:
             self.theta = apply(self.inverse, target)
             self.log_det = log_det + 2.0 * np.log(length).sum(axis=-1) - self._d * np.log(self.ridge)
         else:
-            rows = np.concatenate([_root(self._base), np.sqrt(weights)[..., None] * psi], axis=-2)
-            _, _, self.inverse, self.theta, self.log_det = solve(rows, target, self.ridge)
+            self.inverse, self.theta, self.log_det = rows.factorised(self._base, target, weights, self.ridge)
 
     def _settle(self, n: int) -> None:
         """Let the n oldest rounds keep the weights they have."""
@@ -282,7 +340,7 @@ class Weighted:
             return
         rounds, rewards = self.rounds()
         weights = self._ages()[:n] * self._weights[..., self._first : self._first + n]
-        design, target = _sums(rounds[..., :n, : self._d], rewards[..., :n], weights)
+        design, target = self._rows(rounds[..., :n, :]).sums(rewards[..., :n], weights)
         self._base = self._base + design
         self._base_target = self._base_target + target
         self._first += n
@@ -360,10 +418,8 @@ class Weighted:
         self.log_det = np.array(state["log_det"])
 
 
-def _sums(psi: Array, rewards: Array, weights: Array) -> tuple[Array, Array]:
-    """Return the weighted sums of psi psi^T (..., d, d) and psi y (..., d) over rounds (..., n, d)."""
-    weighted = (psi * weights[..., None]).swapaxes(-1, -2)
-    return weighted @ psi, (weighted @ rewards[..., None])[..., 0]
+def _second_moment(theta: Array, inverse: Array) -> Array:
+    return np.asarray(theta[..., :, None] * theta[..., None, :] + inverse)
 
 
 def _inverse(matrix: Array) -> tuple[Array, Array]:
