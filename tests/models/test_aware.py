@@ -20,7 +20,7 @@ from overcast.features import Bilinear, Disjoint, FeatureMap, Fourier, Function,
 from overcast.kernels import RBF, Product
 from overcast.models import LinearModel, Outlook
 from overcast.models.stacked import LearnerStack
-from overcast.models.weighted import Weighted
+from overcast.models.weighted import Settings, Weighted
 from overcast.policies import Policy
 from support import outlook, refused
 
@@ -179,7 +179,7 @@ def test_lock_step_is_every_trial_on_its_own(features: FeatureMap, actions: Arra
         together.learn(together.evidence(view, index), rewards)
         for learner, v, i, y in zip(alone, views, index, rewards, strict=True):
             learner.learn(learner.evidence(v, int(i)), float(y))
-    assert isinstance(together, LearnerStack) == (type(features) in (Function, Fourier, Disjoint))
+    assert isinstance(together, LearnerStack) == (type(features) in (Function, Fourier))
     np.testing.assert_allclose(np.asarray(together.log_det), [float(one.log_det) for one in alone], rtol=1e-8)
 
 
@@ -317,7 +317,7 @@ def test_every_combination_has_a_repr_a_hash_and_a_place_in_files(given: Any) ->
     assert eval(repr(model), {"LinearModel": LinearModel, "Bilinear": Bilinear}) == model
     assert _storage._decode(_storage.config(model)) == model
     assert hash(LinearModel(Bilinear(), **given)) == hash(model)
-    assert model.noise == (given["noise"] or ("aware" if given["ridge"] is None else "constant"))
+    assert model.noise == (given["noise"] or (None if given["ridge"] is None else "constant"))
     assert model.plain == (
         given["ridge"] is not None
         and model.noise == "constant"
@@ -334,7 +334,7 @@ def test_every_combination_has_a_repr_a_hash_and_a_place_in_files(given: Any) ->
 
 def test_models_differ_where_a_parameter_does() -> None:
     models = [LinearModel(Bilinear(), **given) for given in COMBINATIONS]
-    assert len(set(models)) == 2 * 2 * 2 * 2 * 2  # "aware" or "constant", and None is one of them
+    assert len(set(models)) == (3 + 2) * 2 * 2 * 2  # with a ridge, noise=None is "constant"
     assert LinearModel(Bilinear(), 1.0) == LinearModel(Bilinear(), ridge=1, noise="constant")
     assert LinearModel(Bilinear()) != LinearModel(Bilinear(), sigma=1.0)
 
@@ -490,3 +490,44 @@ def test_a_gaussian_stack_is_encoded_like_its_beliefs() -> None:
         views = [alone.encode(Gaussian(m, v)) for m, v in zip(mean, variance, strict=True)]
         expected = [alone.evidence(view, int(i)) for view, i in zip(views, index, strict=True)]
         np.testing.assert_allclose(evidence, expected, rtol=1e-10, atol=1e-12)
+
+
+def test_noise_of_rewards_is_in_their_unit_and_before_any_in_that_of_the_signal() -> None:
+    rng = np.random.default_rng(0)
+    for given in ({}, {"noise": "constant"}, {"ridge": 1.0, "sigma": 0.1}):
+        for unit in (1.0, 1000.0):
+            learner = LinearModel(Bilinear(), **given).start(unit * np.eye(3), 2)
+            view = learner.encode(PointMass([1.0, 2.0]))
+            if "sigma" in given:
+                np.testing.assert_allclose(learner.noise(view), 0.1)
+                continue
+            before = learner.noise(view) / learner.prior(view)
+            np.testing.assert_allclose(before, 1.0)  # noise and signal are equally strong
+            for _ in range(200):
+                learner.learn(learner.evidence(view, int(rng.integers(3))), float(rng.normal(scale=1000.0)))
+            np.testing.assert_allclose(learner.noise(view), 1000.0, rtol=0.2)  # four standard errors of a deviation
+
+
+def test_a_trial_in_lock_step_does_not_depend_on_the_others() -> None:
+    """The others get their first reward late, or one that a rank-one update could not take in."""
+    rng = np.random.default_rng(1)
+    psi, rewards = rng.normal(size=(40, 3, D := 4)), rng.normal(size=(40, 3))
+    rewards[:23, 1] = 0.0
+    psi[30, 2] *= 1e9
+    together = Weighted(D, Settings(), False, (3,))
+    alone = [Weighted(D, Settings(), False) for _ in range(3)]
+    for t in range(40):
+        together.add(psi[t], rewards[t])
+        for i, fit in enumerate(alone):
+            fit.add(psi[t, i], float(rewards[t, i]))
+            for name in ("theta", "inverse", "sigma2", "ridge"):
+                got, want = getattr(together, name)[i], getattr(fit, name)
+                np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-9, err_msg=f"{name} of {i} at {t}")
+
+
+def test_many_features_learn_one_noise_for_all_rounds() -> None:
+    few, many = (LinearModel(Bilinear()).start(np.ones((2, a)), 2) for a in (128, 129))
+    assert isinstance(few.fit, Weighted)
+    assert isinstance(many.fit, Weighted)
+    assert few.fit.noisy
+    assert not many.fit.noisy

@@ -72,7 +72,7 @@ class AwareSeparableLearner(SeparableLearner):
 
     def noise(self, view: Any) -> Array:
         of_context = self.quadratic(self.fit.second_moment * self._covariance(view, self._all))
-        return np.asarray(np.sqrt(np.maximum(of_context, 0.0) + self.fit.sigma2[..., None]))
+        return np.asarray(np.sqrt(np.maximum(of_context, 0.0) + self.sigma2(view)))
 
     def evidence(self, view: Any, index: Index) -> Array:
         z = self.terms(index)
@@ -116,9 +116,9 @@ class SharedDisjointLearner(DisjointLearner):
 
     def noise(self, view: Any) -> Array:
         if not self.fit.noisy:
-            return np.repeat(np.sqrt(self.fit.sigma2), len(self._blocks))
+            return super().noise(view)
         of_context = upper(self.fit.second_moment) @ self._covariance(view)
-        return np.asarray(np.sqrt(np.maximum(of_context, 0.0) + self.fit.sigma2)[self._blocks])
+        return np.asarray(np.sqrt(np.maximum(of_context, 0.0) + self.sigma2(view))[self._blocks])
 
     def evidence(self, view: Any, index: Index) -> Array:
         """Return the block's number, E[c], and the folded Cov(c) where rounds are weighed by it."""
@@ -177,7 +177,7 @@ class AwareDenseLearner(DenseLearner):
     def noise(self, view: Any) -> Array:
         deviations = self._deviations(view, self._actions)
         variance = np.vecdot(deviations @ self.fit.second_moment, deviations).sum(axis=-1)
-        return np.asarray(np.sqrt(variance + self.fit.sigma2))
+        return np.asarray(np.sqrt(variance + self.sigma2(view)))
 
     def evidence(self, view: Any, index: Index) -> Array:
         deviations = self._deviations(view, self._actions[np.atleast_1d(index)])[0]

@@ -35,8 +35,18 @@ class LinearLearner(LastingLearner):
         """Return psi^T theta of all actions for theta in the shape of the fit's, shape (..., k)."""
 
     def noise(self, view: Array) -> Array:
-        # Least squares take the noise of all rewards for alike, and the widths are in its unit.
-        return np.ones(self.along(view, self.fit.theta).shape)
+        k = self.along(view, self.fit.theta).shape
+        # The paper's least squares take the noise of all rewards for alike, and the widths are in its unit.
+        return np.sqrt(np.broadcast_to(self.sigma2(view), k)) if isinstance(self.fit, Weighted) else np.ones(k)
+
+    def sigma2(self, view: Array) -> Array:
+        """Return the variance of the rewards' own noise, shape (..., 1).
+
+        Before any reward, noise and signal are taken to be equally strong, in whatever unit the signal is.
+        """
+        assert isinstance(self.fit, Weighted)
+        signal = (self.prior(view) ** 2).mean(axis=-1)
+        return np.asarray(np.where(self.fit.scaled, self.fit.sigma2, signal))[..., None]
 
     def draw(self, view: Array, rng: Generators) -> Array:
         return self.along(view, self.fit.draw(self._normals(rng)))

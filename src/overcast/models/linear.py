@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Literal
 
 from overcast import _check
 from overcast._check import Array
-from overcast.features import Disjoint, FeatureMap, Separable
+from overcast.features import Bilinear, Disjoint, FeatureMap, Separable
 from overcast.models.aware import AwareDenseLearner, AwareSeparableLearner, SharedDisjointLearner
 from overcast.models.base import Learner, Model
 from overcast.models.blocks import WeightedBlocks
 from overcast.models.learners import DenseLearner, DisjointLearner, LinearLearner, SeparableLearner
 from overcast.models.ridge import Ridge
 from overcast.models.weighted import Settings, Weighted
+
+# Features of which a covariance is kept for every round; beyond, one noise is learnt for all of them.
+MAX_AWARE = 256
+
+# Features of disjoint blocks up to which trials in lock-step are better served by one fit without blocks.
+MAX_JOINT = 64
 
 
 @dataclass(frozen=True)
@@ -30,8 +36,8 @@ class LinearModel(Model):
     ----------
     features : phi
     ridge : lambda > 0, or None to learn it
-    noise : "constant" for equal weights, "aware" to weigh each round by how uncertain its context was; None for
-        "constant" where the ridge is given, and "aware" where it is not
+    noise : "constant" for equal weights, "aware" to weigh each round by how uncertain its context was, which takes
+        d^2 / 2 numbers a round; None for "constant" where the ridge is given or d is above 256, else "aware"
     sigma : standard deviation of the noise of rewards; None to learn it, or for 1 where the ridge is given and the
         noise is constant, since then it only sets the unit of the widths
     discount : for a world that changes: with every round the weight of all earlier ones shrinks by this factor
@@ -42,8 +48,8 @@ class LinearModel(Model):
     >>> from overcast.features import Bilinear
     >>> LinearModel(Bilinear(), ridge=0.5)
     LinearModel(features=Bilinear(), ridge=0.5)
-    >>> LinearModel(Bilinear()).noise
-    'aware'
+    >>> LinearModel(Bilinear(), noise="aware", sigma=0.1)
+    LinearModel(features=Bilinear(), noise='aware', sigma=0.1)
     """
 
     features: FeatureMap
@@ -66,9 +72,9 @@ class LinearModel(Model):
             raise ValueError(f"LinearModel: discount must be at most 1, got {self.discount}")
         if self.window is not None:
             object.__setattr__(self, "window", _check.integer("LinearModel", "window", self.window, at_least=1))
-        if self.noise is None:
-            object.__setattr__(self, "noise", "aware" if self.ridge is None else "constant")
-        if str(self.noise) not in ("constant", "aware"):
+        if self.noise is None and self.ridge is not None:
+            object.__setattr__(self, "noise", "constant")
+        if self.noise is not None and str(self.noise) not in ("constant", "aware"):
             raise ValueError(f"LinearModel: noise must be 'constant' or 'aware', got {_check.short(self.noise)}")
         if not self.plain:
             object.__setattr__(self, "block", 50)  # rounds that are weighed anew have to be kept
@@ -76,7 +82,7 @@ class LinearModel(Model):
     @property
     def plain(self) -> bool:
         """Whether this is the paper's least squares, with nothing to learn besides theta."""
-        given = self.ridge is not None and self.noise == "constant"
+        given = self.ridge is not None and self.noise != "aware"
         return given and self.sigma is None and self.discount is None and self.window is None
 
     @property
@@ -87,17 +93,23 @@ class LinearModel(Model):
         return self._start(actions, context_dim, ())
 
     def start_all(self, actions: Array, context_dim: int, trials: int) -> Learner:
-        apart = isinstance(self.features, Disjoint) and not self.plain
-        if apart or (self.noise == "aware" and not isinstance(self.features, Separable)):
+        d = self.features.size(actions.shape[-1], context_dim)
+        if isinstance(self.features, Disjoint) and not self.plain:
+            if d > MAX_JOINT:
+                return super().start_all(actions, context_dim, trials)
+            self.features.blocks(actions)
+            return replace(self, features=Bilinear()).start_all(actions, context_dim, trials)  # the same, all at once
+        if self._aware(d) and not isinstance(self.features, Separable):
             return super().start_all(actions, context_dim, trials)
         return self._start(actions, context_dim, (trials,))
 
     def _start(self, actions: Array, context_dim: int, leading: tuple[int, ...]) -> LinearLearner:
-        features, aware = self.features, self.noise == "aware"
+        features = self.features
         d = features.size(actions.shape[-1], context_dim)
+        aware = self._aware(d)
         if isinstance(features, Disjoint):
             if not self.plain:
-                shared = WeightedBlocks(features.k, context_dim, self._settings(), aware)
+                shared = WeightedBlocks(features.k, context_dim, self._settings(), self._aware(context_dim))
                 return SharedDisjointLearner(features, actions, context_dim, shared)
             assert self.ridge is not None
             blocks = Ridge(context_dim, self.ridge, (*leading, features.k))
@@ -111,12 +123,17 @@ class LinearModel(Model):
             return (AwareSeparableLearner if aware else SeparableLearner)(features, actions, context_dim, fit)
         return (AwareDenseLearner if aware else DenseLearner)(features, actions, context_dim, fit)
 
+    def _aware(self, d: int) -> bool:
+        """Whether rounds with d features are weighed by what their contexts left open."""
+        return self.noise == "aware" or (self.noise is None and self.ridge is None and d <= MAX_AWARE)
+
     def _settings(self) -> Settings:
-        sigma = 1.0 if self.sigma is None and self.ridge is not None and self.noise == "constant" else self.sigma
+        sigma = 1.0 if self.sigma is None and self.ridge is not None and self.noise != "aware" else self.sigma
         return Settings(self.ridge, sigma, 1.0 if self.discount is None else self.discount, self.window)
 
     def __repr__(self) -> str:
-        given = [f for f in fields(self) if getattr(self, f.name) is not None]
-        implied = "aware" if self.ridge is None else "constant"
-        shown = (f"{f.name}={getattr(self, f.name)!r}" for f in given if f.name != "noise" or self.noise != implied)
+        given = [f.name for f in fields(self) if getattr(self, f.name) is not None]
+        if self.ridge is not None and self.noise == "constant":
+            given.remove("noise")  # it goes without saying
+        shown = (f"{name}={getattr(self, name)!r}" for name in given)
         return f"LinearModel({', '.join(shown)})"

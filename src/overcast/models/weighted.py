@@ -6,13 +6,15 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotri
 
 from overcast._check import Array
 from overcast.models.ridge import add_outer, apply, at_most, dot, perturbed, solve
 from overcast.models.symmetric import upper
 
-# All rounds are weighed anew when their number has grown by this factor, or by so many, in so many fixed-point steps.
+# All rounds are weighed anew when their number has grown by this factor, or by so many, in so many fixed-point steps
+# while they are fewer than twice the parameters; later, a single step goes on from the last ones.
 GROWTH = 1.1
 RENEW_EVERY = 512
 SWEEPS = 3
@@ -41,7 +43,7 @@ FORGOTTEN = 1e-6
 
 # Numbers kept to weigh rounds anew; the oldest keep the weight they have, so that a bandit may run for ever.
 # A few are kept whatever their size.
-MAX_KEPT = 2**24
+MAX_KEPT = 2**22
 MAX_ROUNDS = 10_000
 MIN_ROUNDS = 32
 
@@ -131,6 +133,7 @@ class Weighted:
         self._d = d
         self._settings = settings
         self.noisy = noisy
+        self._parameters = d * math.prod(blocks)
         self._eye = np.eye(d)
         self._capacity = max(min(MAX_ROUNDS, MAX_KEPT // self.width), MIN_ROUNDS, 1 + (settings.window or 0))
         self._rounds = np.empty((*leading, 0, self.width))  # room for evidence, of which rows first to last are in use
@@ -154,6 +157,11 @@ class Weighted:
     def width(self) -> int:
         """Numbers of a round: psi, and the folded covariance of the features."""
         return self._d + (self._d * (self._d + 1) // 2 if self.noisy else 0)
+
+    @property
+    def scaled(self) -> NDArray[np.bool_]:
+        """Whether the noise is given or rewards have said something of it, shape (...)."""
+        return self._sized | (self._settings.sigma is not None)
 
     @property
     def slack(self) -> Array:
@@ -216,10 +224,13 @@ class Weighted:
             raise _too_large()
         before = vars(self).copy()  # arrays in use are replaced until all went well
         self._append(evidence, reward, 1.0 / v)
-        unsized = self._some_unsized and bool((~self._sized & (reward != 0.0)).any())
+        first = ~self._sized & (reward != 0.0) if self._some_unsized else np.False_
+        anew = first | ~np.asarray(spread <= MAX_SHRINKAGE * v)
         try:
-            if self._last >= self._renew_at or unsized or not at_most(spread / v, MAX_SHRINKAGE):
+            if self._last >= self._renew_at:
                 self._renew()
+            elif anew.all():
+                self._refit()
             elif self._settings.forgets:
                 rounds, rewards = self.rounds()
                 kept = self._weights[..., self._first : self._last]
@@ -228,7 +239,11 @@ class Weighted:
                 # Sherman-Morrison, with the weight that the current estimate gives
                 surprise: Any = (reward - dot(psi, theta)) / total
                 self._move(evidence, u * (surprise if single else surprise[..., None]), np.log1p(spread / v))
+                if anew.any():
+                    self.inverse = inverse = inverse.copy()
                 add_outer(inverse, u, -1.0 / total)
+            if anew.any() and not anew.all():
+                self._refit_some(anew)
         except ValueError:
             self.__dict__ = before
             raise
@@ -270,6 +285,25 @@ class Weighted:
         return np.asarray(self._settings.discount ** np.arange(self._last - self._first - 1.0, -1.0, -1.0))
 
     def _renew(self) -> None:
+        """Weigh all rounds anew, and settle when to do so again."""
+        self._refit()
+        ages = self._ages()
+        self._renew_at = self._last + min(RENEW_EVERY, max(1, math.ceil((GROWTH - 1.0) * float(ages.sum()))))
+        if self._settings.window is None:  # which never keeps more than fit
+            full = len(ages) >= self._capacity
+            self._settle(max(int((ages < FORGOTTEN).sum()), len(ages) // 2 if full else 0))
+
+    def _refit_some(self, which: NDArray[np.bool_]) -> None:
+        """Weigh all rounds anew in some of the fits alone: what one needs is no reason to change another."""
+        names = ("theta", "inverse", "log_det", "ridge", "sigma2", "_weights")
+        before = {name: getattr(self, name) for name in names}
+        self._weights = self._weights.copy()  # in place; the others are replaced
+        self._refit()
+        for name, old in before.items():
+            new = getattr(self, name)
+            setattr(self, name, np.where(which.reshape(which.shape + (1,) * (new.ndim - which.ndim)), new, old))
+
+    def _refit(self) -> None:
         """Weigh all rounds anew, and learn noise and ridge where they are not given."""
         rounds, rewards = self.rounds()
         rows, ages = self._rows(rounds), self._ages()
@@ -285,7 +319,8 @@ class Weighted:
                 self._start(guess, size)
             weights = 1.0 / self._variance(rows)
             self._solve(rows, rewards, ages * weights)
-            for _ in range(SWEEPS if self.noisy or learn_ridge or learn_sigma else 0):
+            sweeps = SWEEPS if len(ages) < 2 * self._parameters else 1
+            for _ in range(sweeps if self.noisy or learn_ridge or learn_sigma else 0):
                 if learn_ridge:
                     length2 = self._total_of(np.vecdot(self.theta, self.theta))
                     self.ridge = (self.used + PRIOR) / (length2 + PRIOR * guess)
@@ -302,10 +337,6 @@ class Weighted:
         self._sized = self._sized | sized
         self._some_unsized = not self._sized.all()
         self._weights[..., self._first : self._last] = weights
-        self._renew_at = self._last + min(RENEW_EVERY, max(1, math.ceil((GROWTH - 1.0) * float(ages.sum()))))
-        if self._settings.window is None:  # which never keeps more than fit
-            full = len(ages) >= self._capacity
-            self._settle(max(int((ages < FORGOTTEN).sum()), len(ages) // 2 if full else 0))
 
     def _start(self, guess: Array, size: Array) -> None:
         """Begin, where no reward has given a scale yet, with these variances of theta and of the noise."""
