@@ -1,4 +1,4 @@
-"""Every belief, feature map, kernel, policy and environment of the package passes the checks that users run on theirs.
+"""Every belief, feature map, kernel, model, policy and environment of the package passes the checks that users run.
 
 Classes are found by themselves: one without an example below fails `test_every_class_has_an_example`.
 """
@@ -17,13 +17,13 @@ import pytest
 import scipy.stats
 
 import overcast as oc
-from overcast import beliefs, confidence, environments, features, kernels, policies, testing
+from overcast import beliefs, confidence, environments, features, kernels, models, policies, testing
 from overcast._check import Array
 from overcast.beliefs.base import Belief
 from overcast.environments import CoinFlip, Environment, Round, Trial, Trials
 from overcast.features import FeatureMap
 from overcast.kernels import JointKernel, Kernel
-from overcast.models import Outlook, Progress
+from overcast.models import Model, Outlook, Progress
 from overcast.models.base import Generators
 from overcast.policies import Policy
 
@@ -72,6 +72,31 @@ KERNELS: list[JointKernel] = [
     2.5 * kernels.RBF(0.8),
     0.5 * kernels.Polynomial(2) + 2.0 * kernels.Matern(1.5) + kernels.RBF((0.5, 2.0)),
     kernels.Product(2.0 * kernels.Matern(2.5), kernels.RBF(0.8) + kernels.Linear()),
+]
+BILINEAR = features.Bilinear()
+FUNCTION = features.Function(lambda x, c: np.tanh(x[:, None] - c[None]), 2)
+PRODUCT = kernels.Product(kernels.RBF(0.8), kernels.RBF(1.2))
+MODELS: list[tuple[Model, Any]] = [
+    (oc.LinearModel(BILINEAR), POINTS[:3]),
+    (oc.LinearModel(BILINEAR, ridge=0.5), POINTS[:3]),
+    (oc.LinearModel(BILINEAR, ridge=0.5, noise="aware"), POINTS[:3]),
+    (oc.LinearModel(BILINEAR, discount=0.9), POINTS[:3]),
+    (oc.LinearModel(BILINEAR, window=8), POINTS[:3]),
+    (oc.LinearModel(BILINEAR, ridge=1.0, discount=0.9), POINTS[:3]),
+    (oc.LinearModel(features.Disjoint(3)), np.eye(3)),
+    (oc.LinearModel(features.Disjoint(3), ridge=0.5), np.eye(3)),
+    (oc.LinearModel(FUNCTION), POINTS[:3]),
+    (oc.LinearModel(FUNCTION, ridge=0.5), POINTS[:3]),
+    (oc.KernelModel(PRODUCT, ridge=0.1), POINTS[:3]),
+    (oc.KernelModel(kernels.Product(kernels.RBF(0.8), kernels.Matern(1.5) + kernels.Linear())), POINTS[:3]),
+    (models.MeanContext(oc.LinearModel(BILINEAR)), POINTS[:3]),
+    (models.MeanContext(oc.KernelModel(PRODUCT, ridge=0.1)), POINTS[:3]),
+    (models.MeanContext(models.Exp4(BILINEAR, experts=8)), POINTS[:3]),
+    (models.FixedProfile(BILINEAR), POINTS[:3]),
+    (models.FixedProfile(FUNCTION), POINTS[:3]),
+    (models.NoisyContext(BILINEAR), POINTS[:3]),
+    (models.Exp4(BILINEAR, experts=8), POINTS[:3]),
+    (models.Exp4(BILINEAR, experts=8, low=-2.0, high=3.0), POINTS[:3]),
 ]
 POLICIES: list[Policy] = [
     oc.UCB(2.0),
@@ -132,6 +157,7 @@ PACKAGES: dict[str, tuple[ModuleType, Callable[[type], bool], set[type]]] = {
     "beliefs": (beliefs, lambda kind: issubclass(kind, Belief), {type(b) for b in BELIEFS}),
     "features": (features, lambda kind: issubclass(kind, FeatureMap), {type(f) for f, _ in FEATURES}),
     "kernels": (kernels, lambda kind: issubclass(kind, JointKernel), {type(k) for k in KERNELS}),
+    "models": (models, lambda kind: issubclass(kind, Model), {type(m) for m, _ in MODELS}),
     "policies": (policies, lambda kind: issubclass(kind, Policy), {type(p) for p in POLICIES}),
     "environments": (environments, _is_environment, {type(e) for e in ENVIRONMENTS}),
 }
@@ -162,7 +188,7 @@ def test_the_top_level_exports_nothing_unchecked() -> None:
     known = {Belief, *(kind for _, _, examples in PACKAGES.values() for kind in examples)}
     for name in oc.__all__:
         kind = getattr(oc, name)
-        if inspect.isclass(kind) and issubclass(kind, (Belief, FeatureMap, Policy)):
+        if inspect.isclass(kind) and issubclass(kind, (Belief, FeatureMap, Model, Policy)):
             assert kind in known, f"add an example of {name} to this file"
 
 
@@ -182,6 +208,11 @@ def test_features(feature_map: FeatureMap, actions: Any) -> None:
 def test_kernels(kernel: JointKernel) -> None:
     """Six standard errors, about 1e-8 a number, 1e-6 over all of them."""
     testing.check_kernel(kernel, POINTS)
+
+
+@pytest.mark.parametrize(("model", "actions"), MODELS, ids=[type(m).__name__ for m, _ in MODELS])
+def test_models(model: Model, actions: Any) -> None:
+    testing.check_model(model, actions, POINTS)
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -11,7 +11,7 @@ import overcast as oc
 from overcast.environments import RKHS, Synthetic
 from overcast.features import Bilinear, Quadratic
 from overcast.kernels import RBF, Product
-from overcast.models import MeanContext, Model
+from overcast.models import Exp4, MeanContext, Model
 from support import refused
 
 ACTIONS = np.random.default_rng(0).normal(size=(5, 2))
@@ -33,6 +33,15 @@ def test_it_is_the_model_on_points_at_the_mean(model: Model) -> None:
         np.testing.assert_array_equal(one.score, two.score)
         plain.learn(one, 1.0 / (t + 1), context)
         plugged.learn(two, 1.0 / (t + 1), context)
+
+
+def test_a_revealed_context_is_left_aside_where_the_model_does() -> None:
+    hidden, revealed = (oc.Bandit(ACTIONS, MeanContext(Exp4(Bilinear(), experts=8)), oc.Proportional()) for _ in "12")
+    for t in range(10):
+        for bandit, context in ((hidden, None), (revealed, [1.0, t])):
+            bandit.learn(bandit.decide(oc.Gaussian([0.5, -0.2 * t], 0.1)), float(t % 3), context)
+    forecast = oc.Gaussian([1.0, 0.0], 0.1)
+    np.testing.assert_array_equal(hidden.estimate(forecast).mean, revealed.estimate(forecast).mean)
 
 
 def test_it_agrees_with_the_expectation_where_rewards_are_linear_in_the_context() -> None:

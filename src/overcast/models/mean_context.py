@@ -41,6 +41,7 @@ class MeanContext(Model):
             )
         object.__setattr__(self, "ridge", self.model.ridge)
         object.__setattr__(self, "block", self.model.block)
+        object.__setattr__(self, "uses_context", self.model.uses_context)
 
     @property
     def theory_ridge(self) -> float | None:

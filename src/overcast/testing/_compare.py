@@ -1,0 +1,52 @@
+"""What the checks are made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from overcast._check import Array
+from overcast.beliefs import Belief, Gaussian
+
+DRAWS = 10_000
+STANDARD_ERRORS = 6.0
+
+
+def gaussian_around(points: Array) -> Gaussian:
+    """Return a normal belief around the points, with a full covariance."""
+    c = points.shape[1]
+    return Gaussian(points.mean(axis=0), np.cov(points.T, bias=True).reshape(c, c) + np.eye(c))
+
+
+def draws_of(belief: Belief, n: int) -> Array:
+    return belief.sample(n, np.random.default_rng(1))
+
+
+def require(holds: bool, name: str, text: str) -> None:
+    if not holds:
+        raise AssertionError(f"{name}: {text}")
+
+
+def has_shape(name: str, what: str, value: Any, shape: tuple[int, ...]) -> None:
+    require(np.shape(value) == shape, name, f"{what} must have shape {shape}, got {np.shape(value)}")
+    require(bool(np.isfinite(value).all()), name, f"{what} must be finite")
+
+
+def same(name: str, what: str, got: ArrayLike, expected: ArrayLike) -> None:
+    """Compare up to rounding, relative to the largest number."""
+    left, right = np.asarray(got, dtype=float), np.asarray(expected, dtype=float)
+    require(left.shape == right.shape, name, f"{what} must agree, got shapes {left.shape} and {right.shape}")
+    error = np.abs(left - right).max(initial=0.0)
+    scale = 1.0 + np.abs(right).max(initial=0.0)
+    require(bool(error <= 1e-9 * scale), name, f"{what} must agree, got numbers {error:.3g} apart")
+
+
+def is_average(name: str, what: str, draws: Array, expected: Array, slack: float = 1.0) -> None:
+    """Compare the average of draws (n, ...) with what it estimates."""
+    error = STANDARD_ERRORS * slack * draws.std(axis=0, ddof=1) / np.sqrt(len(draws))
+    off = np.abs(draws.mean(axis=0) - expected)
+    rounding = 1e-9 * (1.0 + np.abs(draws).max())
+    worst = float((off - error).max())
+    require(worst <= rounding, name, f"{what} must be the average of draws, got one {float(off.max()):.3g} apart")

@@ -1,0 +1,93 @@
+"""The check of an environment of your own."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from overcast._check import Array
+from overcast.beliefs import NoClosedForm
+from overcast.environments import Environment, Round, VectorEnvironment
+from overcast.testing._compare import draws_of, has_shape, is_average, require, same
+
+
+def check_environment(env: Environment, steps: int = 200) -> None:
+    """Check the rounds of two trials: shapes, luck by seed, and rewards whose average under the belief is `expected`.
+
+    Examples
+    --------
+    >>> from overcast.environments import CoinFlip
+    >>> check_environment(CoinFlip())
+    """
+    name = type(env).__name__
+    require(isinstance(env, Environment), name, "must have a method start(rng)")
+    past = np.random.default_rng(0).integers(1 << 30, size=steps)
+    for seed in (0, 1):
+        trial, twin = env.start(np.random.default_rng(seed)), env.start(np.random.default_rng(seed))
+        actions = np.asarray(trial.actions)
+        has_shape(name, "actions", actions, (len(actions), actions.shape[-1]))
+        same(name, "actions with the same seed", twin.actions, actions)
+        taken = past % len(actions)
+        rounds = [trial.step(taken[:t]) for t in range(steps)]
+        for t, now in enumerate(rounds):
+            _round(name, now, len(actions))
+            _alike(name, f"round {t + 1} with the same seed", twin.step(taken[:t]), now)
+        alike = len({np.ndim(now.noise) for now in rounds}) == 1
+        require(alike, name, "noise must be one number in all rounds, or (k,) in all")
+        luck = np.stack([now.rewards - now.expected for now in rounds])
+        is_average(name, "rewards - expected", luck, np.zeros(len(actions)))
+        if np.ndim(rounds[0].noise) == 0:  # one that depends on the action may be cut off at the ends of a scale
+            is_average(name, "noise", np.array([now.noise for now in rounds]), np.zeros(()))
+        _finite_beliefs(name, rounds)
+        if isinstance(env, VectorEnvironment):
+            _lock_step(name, env, seed, taken, rounds)
+
+
+def _round(name: str, now: Round, k: int) -> None:
+    has_shape(name, "context", now.context, (now.belief.dim,))
+    has_shape(name, "rewards", now.rewards, (k,))
+    has_shape(name, "expected", now.expected, (k,))
+    has_shape(name, "noise", now.noise, (k,) if np.ndim(now.noise) else ())
+
+
+def _alike(name: str, which: str, got: Round, expected: Round) -> None:
+    for field in ("context", "rewards", "expected", "noise"):
+        same(name, f"{field} of {which}", getattr(got, field), getattr(expected, field))
+    same(name, f"draws of the belief of {which}", draws_of(got.belief, 3), draws_of(expected.belief, 3))
+
+
+def _finite_beliefs(name: str, rounds: list[Round]) -> None:
+    """Where the support is finite, c_t is one of its points and `expected` the average of f over all of them."""
+    seen: dict[bytes, Array] = {}
+    for now in rounds:
+        rewards = seen.setdefault(now.context.tobytes(), now.rewards)
+        same(name, "rewards of a context that comes again", now.rewards, rewards)
+    for now in rounds:
+        finite = now.belief.support()
+        if finite is None:
+            continue
+        points, weights = finite
+        near = np.isclose(points, now.context, rtol=1e-12, atol=1e-12).all(axis=1)
+        require(bool(weights[near].sum() > 0), name, "the context must be a point of the belief's support")
+        known = [seen.get(point.tobytes()) for point in points]
+        rows = [row for row in known if row is not None]
+        if len(rows) == len(points):
+            same(name, "expected and the average of rewards over the support", now.expected, weights @ np.stack(rows))
+
+
+def _lock_step(name: str, env: VectorEnvironment, seed: int, taken: Any, rounds: list[Round]) -> None:
+    """Trials in lock-step are those on their own, and linear in the environment's features where theta is known."""
+    trials = env.start_all([np.random.default_rng(s) for s in (99, seed, 98)])
+    actions = trials.actions if trials.actions.ndim == 2 else trials.actions[1]
+    for t, now in enumerate(rounds):
+        both = trials.step(np.stack([taken[:t]] * 3))
+        _alike(name, f"round {t + 1} in lock-step and alone", both.of(1), now)
+        if trials.theta is not None:
+            theta = trials.theta if trials.theta.ndim == 1 else trials.theta[1]
+            phi = env.features(actions, now.context[None])[:, 0]
+            same(name, "rewards and features times theta", phi @ theta, now.rewards)
+            with suppress(NoClosedForm):
+                psi = env.features.expected(actions, now.belief)
+                same(name, "expected and expected features times theta", psi @ theta, now.expected)

@@ -1,0 +1,216 @@
+"""The check of a model of your own."""
+
+from __future__ import annotations
+
+import copy
+import os
+import tempfile
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from overcast._check import Array
+from overcast.bandit import Bandit
+from overcast.beliefs import Gaussian, NoClosedForm, PointMass
+from overcast.beliefs.stacked import GaussianStack, PointStack
+from overcast.models import LastingLearner, Learner, Model
+from overcast.policies import Proportional
+from overcast.testing._compare import has_shape, require, same
+
+SAMPLES = 3
+
+
+def check_model(model: Model, actions: ArrayLike, contexts: ArrayLike) -> None:
+    """Check estimates, learning, files, merging and lock-step, for actions (k, a) and contexts (n, c) that it takes.
+
+    Beliefs are normal around the contexts; they are taken exactly where the model can, and by draws. What must agree
+    does so to 1e-9, as a share of the largest number.
+
+    Examples
+    --------
+    >>> from overcast import LinearModel
+    >>> from overcast.features import Bilinear
+    >>> check_model(LinearModel(Bilinear()), actions=[[1.0, 0.0], [0.0, 1.0]], contexts=[[3.0, 4.0], [0.0, 1.0]])
+    """
+    case = _Case(type(model).__name__, model, np.array(actions, dtype=float), np.array(contexts, dtype=float), None)
+    require(bool(repr(model)), case.name, "repr must not be empty")
+    sampled = case._replace(samples=SAMPLES)
+    try:
+        case.start().encode(case.belief(0))
+    except NoClosedForm as error:
+        require("samples=" in str(error), case.name, f"NoClosedForm must say to pass samples=, got {error}")
+        cases = [sampled]
+    else:
+        cases = [case, sampled]
+    for each in cases:
+        _learning(each)
+        _waiting(each)
+        _bandits(each)
+        _lock_step(each)
+
+
+class _Case(NamedTuple):
+    name: str
+    model: Model
+    actions: Array
+    contexts: Array
+    samples: int | None
+
+    def start(self) -> LastingLearner:
+        return self.model.start(self.actions, self.contexts.shape[1])
+
+    def belief(self, t: int) -> Gaussian:
+        return Gaussian(self.contexts[t % len(self.contexts)], self.contexts.var(axis=0))
+
+    def view(self, learner: Learner, belief: Any, seed: Any) -> Any:
+        return learner.encode_sampled(belief, self.samples, _rng(seed)) if self.samples else learner.encode(belief)
+
+    def evidence(self, learner: Learner, belief: Any, seed: Any, index: Any) -> Any:
+        view = self.view(learner, belief, seed)
+        learner.estimate(view)  # as the decision did
+        return learner.evidence(view, index)
+
+    def waiting(self, learner: LastingLearner, rounds: Sequence[int]) -> list[Any]:
+        return [self.evidence(learner, self.belief(t), t, t * t % len(self.actions)) for t in rounds]
+
+    def learn(self, learner: LastingLearner, rounds: Sequence[int]) -> None:
+        for t in rounds:
+            learner.learn(self.waiting(learner, [t])[0], _reward(t))
+
+    def answers(self, learner: Learner, belief: Any, seed: Any) -> dict[str, Array]:
+        """Return all that a learner says of a belief; what only some policies ask for may be refused."""
+        view = self.view(learner, belief, seed)
+        found: dict[str, Any] = learner.estimate(view)._asdict()
+        for what, given in {"prior": (), "noise": (), "draw": (_rng(seed),), "perturb": (_rng(seed),)}.items():
+            try:
+                found[what] = getattr(learner, what)(view, *given)
+            except TypeError as error:
+                known = "gives mean and width alone" in str(error)
+                require(known, self.name, f"{what} must give numbers, or be left to Learner to refuse, got {error}")
+        leading = np.shape(seed)
+        for what, value in found.items():
+            has_shape(self.name, what, value, (*leading, len(self.actions)))
+        for what, value in {"log_det": learner.log_det, "slack": learner.slack}.items():
+            if value is not None:
+                has_shape(self.name, what, value, leading)
+                found[what] = value
+        for what in found.keys() & {"width", "prior", "noise", "slack"}:
+            require(bool(np.all(found[what] >= 0)), self.name, f"{what} must be >= 0, got {np.min(found[what]):.3g}")
+        return {what: np.array(value) for what, value in found.items()}
+
+    def known(self, learner: LastingLearner) -> dict[str, Array]:
+        """Return the answers for two beliefs, after asking twice."""
+        before = copy.deepcopy(learner.state())
+        first, again = ([self.answers(learner, self.belief(t), t) for t in (0, 1)] for _ in range(2))
+        for one, two in zip(first, again, strict=True):
+            self.alike("when asked twice", two, one)
+        self.alike("of the state before and after questions", learner.state(), before)
+        return {f"{what} {t + 1}": value for t, one in enumerate(first) for what, value in one.items()}
+
+    def alike(self, when: str, got: dict[str, Array], expected: dict[str, Array]) -> None:
+        require(got.keys() == expected.keys(), self.name, f"the same must be known {when}, got {set(got)}")
+        for what, value in expected.items():
+            same(self.name, f"{what} {when}", got[what], value)
+
+
+def _rng(seed: Any) -> Any:
+    return [np.random.default_rng(own) for own in seed] if isinstance(seed, list) else np.random.default_rng(seed)
+
+
+def _reward(t: int) -> float:
+    return 2.0 * float(np.sin(3 * t)) + t % 2
+
+
+def _learning(case: _Case) -> None:
+    """Learners that were copied, restored or merged are alike, and go separate ways."""
+    learner, other, restored, merged = (case.start() for _ in range(4))
+    fresh = case.known(learner)
+    case.learn(learner, range(15))
+    learnt = case.known(learner)
+    changed = any(not np.array_equal(learnt[what], fresh[what]) for what in ("mean 1", "mean 2"))
+    require(changed, case.name, "learn must change the estimate")
+    case.alike("while another learner learns", case.known(other), fresh)
+    restored.restore(learner.state())
+    merged.merge(learner)
+    for how, twin in {"deepcopy": copy.deepcopy(learner), "restore": restored, "merge": merged}.items():
+        case.alike(f"after {how}", case.known(twin), learnt)
+        case.learn(twin, range(15, 20))
+        case.alike(f"while what {how} gave learns", case.known(learner), learnt)
+
+
+def _waiting(case: _Case) -> None:
+    """Evidence can wait for its reward, in memory or packed."""
+    learner = case.start()
+    case.learn(learner, range(3))
+    require(not len(learner.unpack(learner.pack([]))), case.name, "pack and unpack of no evidence must give none")
+    first = copy.deepcopy(learner.pack(case.waiting(learner, [3])))
+    late = case.waiting(learner, range(3, 8))
+    packed = [*learner.unpack(first), *learner.unpack(learner.pack(late))[1:]]
+    require(len(packed) == len(late), case.name, f"unpack must give {len(late)} rounds, got {len(packed)}")
+    twin = copy.deepcopy(learner)
+    for t in reversed(range(5)):
+        learner.learn(late[t], _reward(t))
+        twin.learn(packed[t], _reward(t))
+    case.alike("after pack and unpack", case.known(twin), case.known(learner))
+
+
+def _bandits(case: _Case) -> None:
+    """Hidden, revealed and mixed rounds, rewards late and in any order, save, load and merge."""
+    found: dict[str, dict[str, Array]] = {}
+    for how, shown in {"hidden": (False,), "revealed": (True,), "mixed": (False, True)}.items():
+        bandit = twin = Bandit(case.actions, case.model, Proportional(), case.samples, seed=1)
+        waiting: list[Any] = []
+        for t in range(15):
+            if t in (0, 5, 10):  # before the first decision, with none open, with some
+                twin, waiting = _reloaded(bandit), [(at, one, one) for at, one, _ in waiting]
+            waiting.append((t, bandit.decide(case.belief(t)), twin.decide(case.belief(t))))
+            alike = waiting[-1][1].index == waiting[-1][2].index
+            require(alike, case.name, f"decisions must be the same after save and load, not in {how} round {t + 1}")
+            while waiting and t in (4, 14):  # the latest first
+                at, *both = waiting.pop()
+                context = case.contexts[at % len(case.contexts)] if shown[at % len(shown)] else None
+                for each, decision in zip((bandit, twin), both, strict=True):
+                    each.learn(decision, _reward(at), context)
+        found[how] = _estimates(case, bandit)
+        case.alike(f"after save and load, {how} rounds,", _estimates(case, twin), found[how])
+        fresh = Bandit(case.actions, case.model, Proportional(), case.samples)
+        fresh.merge(bandit)
+        case.alike(f"after merge into a fresh bandit, {how} rounds,", _estimates(case, fresh), found[how])
+        if not case.model.uses_context:
+            case.alike("of hidden and revealed rounds, as uses_context is False,", found[how], found["hidden"])
+
+
+def _reloaded(bandit: Bandit) -> Bandit:
+    with tempfile.TemporaryDirectory() as folder:
+        bandit.save(os.path.join(folder, "bandit"))
+        return Bandit.load(os.path.join(folder, "bandit"), bandit.model, bandit.policy)
+
+
+def _estimates(case: _Case, bandit: Bandit) -> dict[str, Array]:
+    """Return means and widths at points, of which all draws are the same."""
+    each = [bandit.estimate(PointMass(point)) for point in case.contexts]
+    return {what: np.array([getattr(one, what) for one in each]) for what in ("mean", "width")}
+
+
+def _lock_step(case: _Case) -> None:
+    """Trials in lock-step are those on their own."""
+    r, (n, c) = 3, case.contexts.shape
+    together, alone = case.model.start_all(case.actions, c, r), [case.start() for _ in range(r)]
+    for t in range(15):
+        means, seeds = case.contexts[(t + np.arange(r)) % n], [r * t + i for i in range(r)]
+        stack = PointStack(means) if t % 3 == 2 else GaussianStack(means, case.contexts.var(axis=0))
+        index, rewards = (t * t + np.arange(r)) % len(case.actions), np.array([_reward(s) for s in seeds])
+        got = case.answers(together, stack, seeds)
+        evidence = case.evidence(together, stack, seeds, index)
+        got["norm"] = together.norm(evidence)
+        has_shape(case.name, "norm", got["norm"], (r,))
+        together.learn(evidence, rewards)
+        each = []
+        for i, own in enumerate(alone):
+            item = case.evidence(own, stack[i], seeds[i], int(index[i]))
+            each.append(case.answers(own, stack[i], seeds[i]) | {"norm": own.norm(item)})
+            own.learn(item, float(rewards[i]))
+        stacked = {what: np.stack([one[what] for one in each]) for what in each[0]}
+        case.alike(f"in lock-step and alone, round {t + 1},", got, stacked)

@@ -1,0 +1,71 @@
+"""The check of a policy of your own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from overcast._check import Array
+from overcast.bandit import Bandit
+from overcast.beliefs import Gaussian
+from overcast.beliefs.stacked import GaussianStack
+from overcast.features import Bilinear
+from overcast.models import LinearModel, Outlook, Progress
+from overcast.policies import Policy
+from overcast.testing._compare import has_shape, require, same
+
+
+def check_policy(policy: Policy) -> None:
+    """Check that scores are finite or -inf, repeat by seed, treat trials in lock-step as alone, and drive a bandit.
+
+    Examples
+    --------
+    >>> from overcast import UCB
+    >>> check_policy(UCB(beta=2.0))
+    """
+    name, (r, k, c) = type(policy).__name__, (3, 4, 2)
+    rng = np.random.default_rng(0)
+    model, actions = LinearModel(Bilinear(), ridge=1.0), rng.normal(size=(k, 2))
+    all_trials, trials = model.start_all(actions, c, r), [model.start(actions, c) for _ in range(r)]
+    for t in range(1, 31):
+        means = rng.normal(size=(r, c))
+        views = [learner.encode(Gaussian(m, 0.5)) for learner, m in zip(trials, means, strict=True)]
+        view = all_trials.encode(GaussianStack(means, 0.5))
+        if t in (1, 2, 30):
+            outlook, rngs = Outlook(all_trials, view), [np.random.default_rng(i) for i in range(r)]
+            alone = []
+            for i, (learner, own) in enumerate(zip(trials, views, strict=True)):
+                given = Outlook(learner, own), Progress(t, float(learner.log_det), model.ridge, k)
+                alone.append(_scores(name, policy, *given, np.random.default_rng(i)))
+                again = _scores(name, policy, *given, np.random.default_rng(i))
+                _same_scores(name, "scores with the same seed", again, alone[-1])
+            together = _scores(name, policy, outlook, Progress(t, all_trials.log_det, model.ridge, k), rngs)
+            _same_scores(name, "scores in lock-step and trial by trial", together, np.stack(alone))
+        index, rewards = rng.integers(k, size=r), rng.normal(size=r)
+        all_trials.learn(all_trials.evidence(view, index), rewards)
+        for learner, own, i, y in zip(trials, views, index, rewards, strict=True):
+            learner.learn(learner.evidence(own, int(i)), float(y))
+    bandits = [Bandit(np.eye(3), LinearModel(Bilinear(), ridge=1.0), policy, seed=1) for _ in range(2)]
+    for t in range(20):
+        available = [0, 2] if t % 3 == 2 else None
+        one, two = (bandit.decide(Gaussian([1.0, -0.5], 0.1), available) for bandit in bandits)
+        require(one.index == two.index, name, f"bandits with the same seed must decide alike, not at round {t + 1}")
+        for bandit, decision in zip(bandits, (one, two), strict=True):
+            bandit.learn(decision, reward=float(decision.index))
+
+
+def _scores(name: str, policy: Policy, outlook: Outlook, progress: Progress, rng: Any) -> Array:
+    """Return the scores, finite or -inf."""
+    before = outlook.mean.copy(), outlook.width.copy()
+    scores = policy.scores(outlook, progress, rng)
+    has_shape(name, "scores", np.where(np.equal(scores, -np.inf), 0.0, scores), before[0].shape)
+    for got, kept in zip((outlook.mean, outlook.width), before, strict=True):
+        require(np.array_equal(got, kept), name, "scores must leave the estimate as it was")
+    return scores
+
+
+def _same_scores(name: str, what: str, got: Array, expected: Array) -> None:
+    never = np.equal(expected, -np.inf)
+    require(np.array_equal(np.equal(got, -np.inf), never), name, f"{what} must be -inf for the same actions")
+    same(name, what, np.where(never, 0.0, got), np.where(never, 0.0, expected))
