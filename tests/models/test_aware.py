@@ -513,7 +513,7 @@ def test_a_trial_in_lock_step_does_not_depend_on_the_others() -> None:
     rng = np.random.default_rng(1)
     psi, rewards = rng.normal(size=(40, 3, D := 4)), rng.normal(size=(40, 3))
     rewards[:23, 1] = 0.0
-    psi[30, 2] *= 1e9
+    psi[30, 2] *= 1e5
     together = Weighted(D, Settings(), False, (3,))
     alone = [Weighted(D, Settings(), False) for _ in range(3)]
     for t in range(40):

@@ -231,19 +231,20 @@ class Weighted:
                 self._renew()
             elif anew.all():
                 self._refit()
-            elif self._settings.forgets:
-                rounds, rewards = self.rounds()
-                kept = self._weights[..., self._first : self._last]
-                self._solve(self._rows(rounds), rewards, self._ages() * kept)
             else:
-                # Sherman-Morrison, with the weight that the current estimate gives
-                surprise: Any = (reward - dot(psi, theta)) / total
-                self._move(evidence, u * (surprise if single else surprise[..., None]), np.log1p(spread / v))
-                if anew.any():
-                    self.inverse = inverse = inverse.copy()
-                add_outer(inverse, u, -1.0 / total)
-            if anew.any() and not anew.all():
-                self._refit_some(anew)
+                refitted = self._refitted() if anew.any() else {}
+                if self._settings.forgets:
+                    rounds, rewards = self.rounds()
+                    kept = self._weights[..., self._first : self._last]
+                    self._solve(self._rows(rounds), rewards, self._ages() * kept)
+                else:
+                    # Sherman-Morrison, with the weight that the current estimate gives
+                    surprise: Any = (reward - dot(psi, theta)) / total
+                    self._move(evidence, u * (surprise if single else surprise[..., None]), np.log1p(spread / v))
+                    add_outer(inverse, u, -1.0 / total)
+                for name, new in refitted.items():  # what one trial needs is no reason to change another
+                    which = anew.reshape(anew.shape + (1,) * (new.ndim - anew.ndim))
+                    setattr(self, name, np.where(which, new, getattr(self, name)))
         except ValueError:
             self.__dict__ = before
             raise
@@ -293,15 +294,16 @@ class Weighted:
             full = len(ages) >= self._capacity
             self._settle(max(int((ages < FORGOTTEN).sum()), len(ages) // 2 if full else 0))
 
-    def _refit_some(self, which: NDArray[np.bool_]) -> None:
-        """Weigh all rounds anew in some of the fits alone: what one needs is no reason to change another."""
+    def _refitted(self) -> dict[str, Array]:
+        """Return what weighing all rounds anew would make of the fit."""
         names = ("theta", "inverse", "log_det", "ridge", "sigma2", "_weights")
         before = {name: getattr(self, name) for name in names}
-        self._weights = self._weights.copy()  # in place; the others are replaced
+        self._weights = self._weights.copy()  # the only one that changes in place
         self._refit()
-        for name, old in before.items():
-            new = getattr(self, name)
-            setattr(self, name, np.where(which.reshape(which.shape + (1,) * (new.ndim - which.ndim)), new, old))
+        after = {name: getattr(self, name) for name in names}
+        for name, value in before.items():
+            setattr(self, name, value)
+        return after
 
     def _refit(self) -> None:
         """Weigh all rounds anew, and learn noise and ridge where they are not given."""
