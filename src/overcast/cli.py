@@ -43,7 +43,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         args.run(args)
     except KeyboardInterrupt:
-        print("overcast: stopped; run the same command again to go on from here", file=sys.stderr)
+        resume = "" if args.run is _calibrate else "; run the same command again to go on from here"
+        print(f"overcast: stopped{resume}", file=sys.stderr)
         return 130
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on: say no more
@@ -234,7 +235,9 @@ def _calibrate(args: argparse.Namespace) -> None:
     from overcast.experiments import calibrate
 
     record = read_forecasts(args.file)
+    folder = _made(args.out / "calibrate")
     judged = calibrate.judge(record)
+    picture = calibrate.draw(judged, folder)  # first, so that a folder that cannot be written to shows at once
     print(judged.whole.verdict)
     if record.left_out:
         print(f"{record.left_out} rows without an outcome are left out.")
@@ -243,7 +246,7 @@ def _calibrate(args: argparse.Namespace) -> None:
     _print_rows([calibrate.HEADER, *judged.rows()], left=2)
     if len(record.names) > 1:
         print(f"\nEnergy score of all together: {judged.before.energy:.3g}, recalibrated {judged.after.energy:.3g}.")
-    print(f"\nOpen {calibrate.draw(judged, _made(args.out / 'calibrate'))}")
+    print(f"\nOpen {picture}")
 
 
 def _comparison(name: str) -> Comparison | None:
