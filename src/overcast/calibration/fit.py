@@ -4,8 +4,8 @@ Outcomes are taken as y = m + bias + slope (m - centre) + error, where m is the 
 standard deviation as factor * sqrt((1 - trust) usual^2 + trust s^2), where s is the forecast's spread and usual its
 root mean square. A factor alone would not do: spreads that say little of the error still differ from day to day, and
 stretching them stretches that too. The regression is Huber's, the factor comes from a quantile of the errors, and
-trust from the likelihood of Student's t: a few wild outcomes do little to any of them. All is relative to the size of
-the numbers.
+trust from the likelihood of Student's t: wild outcomes do little to any of them while they are fewer than a fifth, or
+one of the first three to five. All is relative to the size of the numbers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PRIOR_TRUST = np.array([0.1, 0.1, 0.1, 0.1, 0.1, 0.5])
 DEGREES = 5.0  # of freedom of Student's t
 # A forecast with less than this share of the usual spread is taken to have as much: members agree by accident, too.
 FLOOR = 0.1
-# Of one or two errors none can be told for wild, and they count at most as so many usual spreads.
+# Of one or two errors none can be told for wild: they count at most as so many spreads, the larger of theirs.
 FEW, LIMIT = 2, 30.0
 ITERATIONS = 5
 TRUST_AT = (0, 2)  # it costs more than the rest, and settles soon
