@@ -96,7 +96,8 @@ def _parser() -> argparse.ArgumentParser:
         description="Judge forecasts by what happened, and say what recalibration would have made of them.",
         epilog="A row is a forecast, in order of time. Columns: NAME for what happened, with the members of an "
         "ensemble in NAMEfc.1, NAMEfc.2, ... (or from 0), or NAME_mean and NAME_sd of a normal forecast; any number of "
-        "quantities side by side. Other columns, such as dates, are not read; rows without an outcome (empty or NA) are left out.",
+        "quantities side by side. Other columns, such as dates, are not read; rows without an outcome (empty or NA) "
+        "are left out.",
     )
     calibrate.add_argument("file", type=Path, metavar="forecasts.csv", help="forecasts and outcomes")
     calibrate.add_argument("--out", type=Path, default=Path("overcast-out"), help="folder to write to (%(default)s)")
