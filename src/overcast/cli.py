@@ -43,7 +43,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         args.run(args)
     except KeyboardInterrupt:
-        print("overcast: stopped; run the same command again to go on from here", file=sys.stderr)
+        resume = "" if args.run is _calibrate else "; run the same command again to go on from here"
+        print(f"overcast: stopped{resume}", file=sys.stderr)
         return 130
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on: say no more
@@ -94,8 +95,9 @@ def _parser() -> argparse.ArgumentParser:
         help="judge forecasts by what happened",
         description="Judge forecasts by what happened, and say what recalibration would have made of them.",
         epilog="A row is a forecast, in order of time. Columns: NAME for what happened, with the members of an "
-        "ensemble in NAMEfc.1, NAMEfc.2, ..., or NAME_mean and NAME_sd of a normal forecast; any number of quantities "
-        "side by side. Other columns, such as dates, are not read; rows without an outcome (empty or NA) are left out.",
+        "ensemble in NAMEfc.1, NAMEfc.2, ... (or from 0), or NAME_mean and NAME_sd of a normal forecast; any number of "
+        "quantities side by side. Other columns, such as dates, are not read; rows without an outcome (empty or NA) "
+        "are left out.",
     )
     calibrate.add_argument("file", type=Path, metavar="forecasts.csv", help="forecasts and outcomes")
     calibrate.add_argument("--out", type=Path, default=Path("overcast-out"), help="folder to write to (%(default)s)")
@@ -234,7 +236,9 @@ def _calibrate(args: argparse.Namespace) -> None:
     from overcast.experiments import calibrate
 
     record = read_forecasts(args.file)
+    folder = _made(args.out / "calibrate")
     judged = calibrate.judge(record)
+    picture = calibrate.draw(judged, folder)  # first, so that a folder that cannot be written to shows at once
     print(judged.whole.verdict)
     if record.left_out:
         print(f"{record.left_out} rows without an outcome are left out.")
@@ -243,7 +247,7 @@ def _calibrate(args: argparse.Namespace) -> None:
     _print_rows([calibrate.HEADER, *judged.rows()], left=2)
     if len(record.names) > 1:
         print(f"\nEnergy score of all together: {judged.before.energy:.3g}, recalibrated {judged.after.energy:.3g}.")
-    print(f"\nOpen {calibrate.draw(judged, _made(args.out / 'calibrate'))}")
+    print(f"\nOpen {picture}")
 
 
 def _comparison(name: str) -> Comparison | None:

@@ -110,11 +110,94 @@ def test_scores_are_averages() -> None:
 
 
 def test_histogram_spreads_intervals_evenly() -> None:
-    found = check([oc.Ensemble([[1.0]])] * 2, [0.0, 2.0])
-    np.testing.assert_allclose(found.histogram(4)[:, 0], [0.25] * 4)
+    found = check([oc.Ensemble([[1.0], [2.0], [3.0]])] * 2, [0.0, 4.0])
+    np.testing.assert_allclose(found.histogram(8)[:, 0], [0.25, 0.25, 0, 0, 0, 0, 0.25, 0.25])
     sure = check([oc.PointMass([1.0])] * 4, [0.0, 2.0, 3.0, 4.0])
     np.testing.assert_allclose(sure.histogram(4)[:, 0], [0.25, 0.0, 0.0, 0.75])
     assert sure.coverage(0.9)[0] == 0.0
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_few_members_that_are_right_look_right(n: int) -> None:
+    """The test's false-alarm probability is 1 %, for a fixed seed; shares within four standard errors."""
+    points, outcomes = members(400, n, 1.0, seed=1)
+    found = check(points, outcomes)
+    level = (n - 1) / (n + 1)
+    assert "look right" in found.verdict
+    assert f"nominal {100 * level:.0f} % intervals cover" in found.verdict
+    assert found.level[0] == pytest.approx(level)
+    assert found.coverage(level)[0] == pytest.approx(level, abs=4 * np.sqrt(level * (1 - level) / 400))
+    assert found.coverage(0.99)[0] == pytest.approx(found.coverage(level)[0]), "the members bound no wider interval"
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_few_members_that_are_far_too_narrow_cover_nothing(n: int) -> None:
+    points, outcomes = members(300, n, 1 / 70)
+    found = check(points, outcomes)
+    for level in (0.3, 0.5, 0.8, 0.95):
+        assert found.coverage(level)[0] < 0.05
+    assert "over-confident by a factor " in found.verdict
+    assert found.verdict.endswith((" cover 0 %.", " cover 1 %.", " cover 2 %."))
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_few_members_that_are_far_too_wide_are_said_to_be(n: int) -> None:
+    points, outcomes = members(300, n, 70.0)
+    assert "under-confident by a factor " in check(points, outcomes).verdict
+
+
+@pytest.mark.parametrize("n", [1, 5])
+@pytest.mark.parametrize("hits", [0, 150, 290])
+def test_members_that_are_all_the_same_are_judged_as_points(n: int, hits: int) -> None:
+    rng = np.random.default_rng(0)
+    values = rng.normal(0.1, 1.0, 300)
+    outcomes = np.where(np.arange(300) < hits, values, 100 * rng.normal(size=300))
+    found = check(np.repeat(values[:, None, None], n, axis=1), outcomes)
+    point = check([oc.PointMass([value]) for value in values], outcomes)
+    np.testing.assert_array_equal(found.intervals, point.intervals)
+    assert found.verdict == point.verdict
+    assert "look right" not in found.verdict
+    assert found.coverage(0.8)[0] == pytest.approx(0.8 * hits / 300)
+    assert found.factor[0] == point.factor[0]
+    assert found.outside is not None
+    assert found.outside[0] == pytest.approx(1 - hits / 300)
+    assert len(found.plot().axes) == 2
+
+
+@pytest.mark.parametrize("n", [1, 3, 7])
+def test_members_that_always_hit_are_constants(n: int) -> None:
+    """0.1 averaged is not always 0.1."""
+    assert check(np.full((60, n, 1), 0.1), np.full(60, 0.1)).verdict == "dimension 1: a constant, known exactly."
+
+
+def test_members_that_agree_now_and_then_keep_their_ranks() -> None:
+    """Rain on one day of ten, 5 members as good as the truth: agreement on no rain is no certainty.
+
+    The test's false-alarm probability is 1 %, for a fixed seed.
+    """
+    rng = np.random.default_rng(2)
+    rain = np.where(rng.random((600, 6)) < 0.1, rng.gamma(2.0, 3.0, (600, 6)), 0.0)
+    found = check(rain[:, :5, None], rain[:, 5])
+    assert "look right" in found.verdict
+
+
+def test_a_member_that_has_nearly_all_the_weight_is_nearly_a_point() -> None:
+    rng = np.random.default_rng(0)
+    beliefs = [oc.Ensemble([[m], [m + 0.01]], [0.99, 0.01]) for m in rng.normal(size=300)]
+    found = check(beliefs, rng.normal(0.0, 100.0, 300))
+    assert "over-confident" in found.verdict
+    assert found.verdict.endswith(
+        "100 % of outcomes fall outside the ensemble, 0 % expected; nominal 80 % intervals cover 0 %."
+    )
+
+
+def test_quantiles_cover_nothing_beyond_the_outermost() -> None:
+    rng = np.random.default_rng(0)
+    found = check([oc.Quantiles([0.4, 0.6], [-0.1, 0.1])] * 300, rng.normal(0.0, 100.0, 300))
+    assert found.level[0] == pytest.approx(0.2)
+    assert found.coverage(0.8)[0] < 0.05
+    median = check([oc.Quantiles([0.5], [0.0])] * 300, rng.normal(0.0, 100.0, 300))
+    assert median.verdict.endswith("nominal 80 % intervals cover 0 %.")
 
 
 def test_the_plot_is_written(tmp_path: Path) -> None:

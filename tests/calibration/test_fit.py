@@ -65,6 +65,26 @@ def test_outliers_do_little_harm(wild: float) -> None:
     assert 0.85 < found.deviation(1.0) / clean.deviation(1.0) < 1.3
 
 
+@pytest.mark.parametrize("at", [0, 1, 2])
+@pytest.mark.parametrize("wild", [1e3, 1e6, -1e9])
+def test_a_wild_outcome_among_the_first_does_little_harm(at: int, wild: float) -> None:
+    """The others are right, with a spread of 1: at most 30 spreads count, and from the third outcome on few."""
+    rng = np.random.default_rng(0)
+    outcomes = rng.normal(size=12)
+    outcomes[at] = wild
+    for n in range(1, 13):
+        found = fit(np.zeros(n), np.ones(n), outcomes[:n])
+        assert abs(found.mean(0.0)) < (8.0 if n <= 2 else 3.0)
+        assert found.deviation(1.0) < (20.0 if n <= 2 else 5.0)
+
+
+def test_large_biases_are_corrected_from_the_first_outcome_on() -> None:
+    """Ten spreads too low: n of n + 3 after n outcomes."""
+    for n in range(1, 9):
+        found = fit(np.zeros(n), np.ones(n), np.full(n, 10.0))
+        assert found.mean(0.0) == pytest.approx(10.0 * n / (n + 3))
+
+
 @pytest.mark.parametrize("unit", [1e-6, 1000.0, 1e100])
 def test_units_do_not_matter(unit: float) -> None:
     means, spreads, outcomes = record(80, bias=2.0, slope=0.2, factor=2.0)

@@ -74,4 +74,4 @@ def test_members_that_are_all_the_same_spread_in_every_dimension() -> None:
     moved = move(oc.Ensemble([[1.0, 2.0]] * 50), NONE, np.ones(2), np.array([0.5, 3.0]))
     assert isinstance(moved, oc.Ensemble)
     np.testing.assert_allclose(moved.cov(), np.diag([0.25, 9.0]), atol=1e-12)
-    assert len(moved.support()[1]) == 20
+    assert len(moved.support()[1]) == 100

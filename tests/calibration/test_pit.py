@@ -8,7 +8,7 @@ import scipy.stats
 
 import overcast as oc
 from overcast.beliefs import Moved
-from overcast.calibration.pit import pit
+from overcast.calibration.pit import beyond, pit, reach
 
 MEMBERS = oc.Ensemble([[1.0], [2.0], [4.0]])
 
@@ -26,6 +26,10 @@ def interval(belief: oc.Belief, *outcome: float) -> list[list[float]]:
         (MEMBERS, 2.0, (0.25, 0.75)),  # a tie may stand on either side of its member
         (MEMBERS, 9.0, (0.75, 1.0)),
         (oc.Ensemble([[1.0], [2.0]], [0.5, 0.5]), 1.5, (1 / 3, 2 / 3)),
+        (oc.Ensemble([[2.0]]), 1.0, (0.0, 0.0)),
+        (oc.Ensemble([[2.0]]), 2.0, (0.0, 1.0)),
+        (oc.Ensemble([[2.0]]), 3.0, (1.0, 1.0)),
+        (oc.Ensemble([[2.0], [3.0]], [0.9, 0.1]), 2.5, (0.9, 0.9)),  # fewer than two, effectively
         (oc.PointMass([2.0]), 1.0, (0.0, 0.0)),
         (oc.PointMass([2.0]), 2.0, (0.0, 1.0)),
         (oc.PointMass([2.0]), 3.0, (1.0, 1.0)),
@@ -70,3 +74,27 @@ def test_draws_come_close_where_nothing_else_is_known() -> None:
     assert low == pytest.approx(scipy.stats.norm.cdf(0.5), abs=5 * np.sqrt(0.25 / 1000))
     assert high - low == pytest.approx(1 / 1001)
     assert interval(sampler, 0.5)[0] == [low, high]
+
+
+@pytest.mark.parametrize(
+    ("belief", "level", "inside", "outside"),
+    [
+        (MEMBERS, 0.5, 1.0, 0.5),
+        (oc.Ensemble([[1.0], [2.0], [9.0]], [0.5, 0.5, 0.0]), 1 / 3, 1.5, 5.0),
+        (oc.Quantiles([0.1, 0.5, 0.95], [0.0, 2.0, 8.0]), 0.8, 8.0, 8.1),
+        (oc.Mixture([MEMBERS, oc.Quantiles([0.1, 0.9], [0.0, 8.0])]), 0.65, 5.0, -0.5),
+        (Moved(MEMBERS, 1.0, 2.0), 0.5, 9.0, 9.1),
+    ],
+)
+def test_reach_is_the_widest_interval_and_beyond_is_outside_it(
+    belief: oc.Belief, level: float, inside: float, outside: float
+) -> None:
+    assert reach(belief).tolist() == pytest.approx([level])
+    assert beyond(belief, np.array([inside])).tolist() == [False]
+    assert beyond(belief, np.array([outside])).tolist() == [True]
+
+
+def test_beliefs_that_say_all_reach_all() -> None:
+    both = oc.Independent([MEMBERS, oc.Gaussian([0.0], 1.0), oc.Ensemble([[1.0]])])
+    assert reach(both).tolist() == [0.5, 1.0, 1.0]
+    assert beyond(both, np.array([9.0, 9.0, 1.0])).tolist() == [True, False, False]

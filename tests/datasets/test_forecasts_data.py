@@ -33,6 +33,13 @@ def test_members_of_one_number_belong_together(tmp_path: Path) -> None:
     assert len(record.first(1).beliefs) == len(record.first(1).outcomes) == 1
 
 
+def test_members_may_be_numbered_from_zero(tmp_path: Path) -> None:
+    record = read_forecasts(write(tmp_path, "temp,tempfc.1,tempfc.0,tempfc.2\n3,1,2,5\n"))
+    finite = record.beliefs[0].support()
+    assert finite is not None
+    np.testing.assert_array_equal(finite[0][:, 0], [2.0, 1.0, 5.0])
+
+
 def test_normal_forecasts(tmp_path: Path) -> None:
     record = read_forecasts(write(tmp_path, "demand_mean,demand_sd,demand\n10,2,11\n12,0,12\n"))
     assert record.beliefs[0].to_json() == {"type": "Gaussian", "mean": [10.0], "cov": [4.0]}
@@ -59,6 +66,10 @@ def test_rows_without_an_outcome_are_left_out_and_counted(tmp_path: Path) -> Non
         ("a,a_mean\n1,2\n", "line 1: expected a column NAME of outcomes"),
         ("tempfc.1,tempfc.2\n1,2\n", "line 1: expected a column NAME of outcomes"),
         ("temp,tempfc.1,tempfc.3\n1,2,3\n", "line 1: expected members tempfc.1 to tempfc.3; 2 is missing"),
+        ("temp,tempfc.0,tempfc.2\n1,2,3\n", "line 1: expected members tempfc.0 to tempfc.2; 1 is missing"),
+        ("temp,tempfc.1\n1,2\n1,-1e160\n", "line 3: tempfc.1 must be a number from -1e+100 to 1e+100, got -1e160"),
+        ("temp,tempfc.1\n1e160,2\n", "line 2: temp must be a number from -1e+100 to 1e+100, got 1e160"),
+        ("a,a_mean,a_sd\n1,2,1e160\n", "line 2: a_sd must be a number from -1e+100 to 1e+100, got 1e160"),
         ("temp,tempfc.1\n1,2\n1,x\n", "line 3: tempfc.1 must be a number, got 'x'"),
         ("temp,tempfc.1\n1,\n", "line 2: tempfc.1 must be a number, got ''"),
         ("temp,tempfc.1\nwarm,1\n", "line 2: temp must be a number, got 'warm'"),

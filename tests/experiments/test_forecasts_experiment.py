@@ -13,7 +13,7 @@ from experiment_support import Command
 from overcast.calibration import check, recalibrate
 from overcast.datasets.forecasts import ForecastRecord, generated_forecasts, read_innsbruck
 from overcast.experiments.calibrate import judge
-from overcast.experiments.forecasts import DEGREES, Found, Job, Shortage, compute, run
+from overcast.experiments.forecasts import DEGREES, Found, Job, Shortage, compute, picture, run
 from real_data import FOLDER, needs
 
 pytest.importorskip("scoringrules")
@@ -130,6 +130,43 @@ def test_calibrate_takes_very_few_rows(command: Command, tmp_path: Path, rows: i
     code, text, error = command("calibrate", path, "--out", tmp_path)
     assert (code, error) == (0, "")
     assert f"temp: {rows} outcomes are too few to judge by" in text
+
+
+@pytest.mark.parametrize("wrong", [1.0, 100.0])
+def test_calibrate_takes_one_member(command: Command, tmp_path: Path, wrong: float) -> None:
+    rng = np.random.default_rng(0)
+    rows = [f"{wrong * rng.normal():.3f},{rng.normal():.3f}" for _ in range(200)]
+    path = tmp_path / "one.csv"
+    path.write_text("\n".join(["temp,tempfc.1", *rows]) + "\n")
+    code, text, error = command("calibrate", path, "--out", tmp_path)
+    assert (code, error) == (0, "")
+    said = "temp: your forecasts are over-confident: too often they leave no room for error"
+    assert text.startswith(f"{said}: nominal 80 % intervals cover 0 %.")
+    assert "temp  as they came           80%: 0%     100%" in text
+    assert (tmp_path / "calibrate" / "calibration.png").stat().st_size > 5_000
+
+
+def test_calibrate_says_at_once_that_it_cannot_write(command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "few.csv"
+    path.write_text("temp,tempfc.1,tempfc.2\n3,1,2\n")
+    code, text, error = command("calibrate", path, "--out", path)
+    assert (code, text) == (1, "")
+    assert str(path) in error
+
+
+def test_calibrate_has_nothing_to_resume(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(record: ForecastRecord) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("overcast.experiments.calibrate.judge", interrupted)
+    path = tmp_path / "few.csv"
+    path.write_text("temp,tempfc.1,tempfc.2\n3,1,2\n")
+    assert command("calibrate", path, "--out", tmp_path) == (130, "", "overcast: stopped\n")
+
+
+def test_all_curves_start_on_the_first_day(record: ForecastRecord) -> None:
+    ax = picture(found_in(record, np.ones((3, 4, 120)))).axes[0]
+    assert {(min(days), max(days)) for days in (np.asarray(line.get_xdata()) for line in ax.lines)} == {(1, 120)}
 
 
 def test_calibrate_names_what_is_wrong_with_a_file(command: Command, tmp_path: Path) -> None:

@@ -10,25 +10,21 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
 from overcast import _check
 from overcast._check import Array
 from overcast.beliefs import Belief, Ensemble, as_belief
 from overcast.calibration import scores
-from overcast.calibration.pit import pit
-from overcast.calibration.spread import centre_and_spread, members
+from overcast.calibration.fit import QUANTILE, SHARE
+from overcast.calibration.pit import beyond, pit, reach
+from overcast.calibration.spread import ROUNDING, SAMPLE, centre_and_spread, members
 from overcast.calibration.uniform import p_value
 from overcast.calibration.verdict import sentence
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-#: nominal levels of central intervals
-LEVELS = (0.5, 0.8, 0.9, 0.95)
-#: of the standard normal distribution, for 80 %
-QUANTILE = 1.2815515655446004
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +36,8 @@ class Calibration:
     intervals : (t, 2, c) where in its forecast each outcome fell, from 0 to 1; an interval where forecasts have jumps
     pit : (t, c) a draw from each of these, uniform where forecasts are right
     notes : (t, 2, c) the forecasts' means, and the size of error that they claim
+    reaches : (t, c) the largest nominal level of which each forecast bounds a central interval
+    beyond : (t, c) outcomes outside all that their forecasts name
     """
 
     names: tuple[str, ...]
@@ -48,6 +46,8 @@ class Calibration:
     intervals: Array
     pit: Array
     notes: Array
+    reaches: Array
+    beyond: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.outcomes)
@@ -55,10 +55,21 @@ class Calibration:
     def coverage(self, level: float = 0.8) -> Array:
         """Return the share of outcomes within central intervals of a nominal level, shape (c,).
 
-        n members forecast no interval beyond (n - 1) / (n + 1): of outcomes outside all members, part counts as within.
+        n members bound no interval beyond (n - 1) / (n + 1), see `level`: a wider one is from the least to the most of
+        them, and covers as much.
         """
         level = _check.number("Calibration", "level", level, above=0.0, below=1.0)
-        return self._mass((1.0 - level) / 2.0, (1.0 + level) / 2.0)
+        within = self._mass((1.0 - level) / 2.0, (1.0 + level) / 2.0)
+        return np.asarray(np.where(self.beyond, 0.0, within).mean(axis=0))
+
+    @cached_property
+    def level(self) -> Array:
+        """(c,) the nominal level to state coverage at: 80 %, or the largest of which all forecasts bound an interval.
+
+        Forecasts that bound none, such as a single quantile, are taken for points, which have a say at every level.
+        """
+        least = self.reaches.min(axis=0)
+        return np.where(least > 0.0, np.minimum(SHARE, least), SHARE)
 
     def histogram(self, bins: int = 10) -> Array:
         """Return the share of outcomes in equal parts of their forecasts, shape (bins, c); all 1/bins if right.
@@ -66,7 +77,7 @@ class Calibration:
         With n + 1 bins it is the rank histogram of an ensemble of n members.
         """
         edges = np.arange(_check.integer("Calibration", "bins", bins, at_least=1) + 1) / bins
-        return np.array([self._mass(low, high) for low, high in pairwise(edges.tolist())])
+        return np.array([self._mass(low, high).mean(axis=0) for low, high in pairwise(edges.tolist())])
 
     @cached_property
     def members(self) -> int | None:
@@ -83,18 +94,26 @@ class Calibration:
     def outside(self) -> Array | None:
         """(c,) the share of outcomes below or above all members, None where forecasts are no ensembles.
 
-        2 / (n + 1) is expected, unless outcomes and members are often equal.
+        2 / (n + 1) is expected of n > 1, unless outcomes and members are often equal.
         """
-        points = [belief.support()[0] for belief in self.beliefs if isinstance(belief, Ensemble)]
-        if len(points) < len(self):
+        if not all(isinstance(belief, Ensemble) for belief in self.beliefs):
             return None
-        least, most = (np.array([end(p, axis=0) for p in points]) for end in (np.min, np.max))
-        return np.asarray(((self.outcomes < least) | (self.outcomes > most)).mean(axis=0))
+        return np.asarray(self.beyond.mean(axis=0))
+
+    @cached_property
+    def sure(self) -> NDArray[np.bool_]:
+        """(c,) whether no forecast leaves room for error: points, single members, members that are all the same."""
+        return np.asarray((self.notes[:, 1] == 0.0).all(axis=0))
+
+    @cached_property
+    def errors(self) -> Array:
+        """(t, c) how far outcomes lie above the forecasts' means."""
+        return _errors(self.notes, self.outcomes)
 
     @property
     def bias(self) -> Array:
         """(c,) how far outcomes lie above the forecasts' means, on average."""
-        return np.asarray(self._errors.mean(axis=0))
+        return np.asarray(self.errors.mean(axis=0))
 
     @property
     def factor(self) -> Array:
@@ -105,7 +124,7 @@ class Calibration:
         do not; 1 where they do.
         """
         quantiles = np.array([_quantile(belief) for belief in self.beliefs])
-        errors, spreads = np.abs(self._errors - self.bias), self.notes[:, 1] * quantiles[:, None]
+        errors, spreads = np.abs(self.errors - self.bias), self.notes[:, 1] * quantiles[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios = np.where(errors == 0.0, 0.0, errors / spreads)
         factor = np.quantile(ratios, 0.8, axis=0, method="higher")
@@ -153,30 +172,35 @@ class Calibration:
         return figure
 
     def __repr__(self) -> str:
-        cover = ", ".join(f"{share:.0%}" for share in self.coverage(0.8))
-        return f"Calibration({len(self)} outcomes of {', '.join(self.names)}; nominal 80% intervals cover {cover})"
+        cover = ", ".join(
+            f"nominal {level:.0%} intervals cover {self.coverage(level)[i]:.0%}"
+            for i, level in enumerate(self.level.tolist())
+        )
+        return f"Calibration({len(self)} outcomes of {', '.join(self.names)}; {cover})"
 
     @cached_property
     def _crps(self) -> Array:
         return scores.crps(self.beliefs, self.outcomes)
 
-    @cached_property
-    def _errors(self) -> Array:
-        return np.asarray(self.outcomes - self.notes[:, 0])
-
     def _mass(self, low: float, high: float) -> Array:
-        """Return the share of outcomes between two values of the PIT, intervals spread evenly, shape (c,)."""
+        """Return how much of each outcome is between two values of the PIT, intervals spread evenly, shape (t, c)."""
         lower, upper = self.intervals[:, 0], self.intervals[:, 1]
         width = upper - lower
         inside = np.clip(np.minimum(upper, high) - np.maximum(lower, low), 0.0, None)
         sharp = (lower >= low) & ((lower < high) | ((high == 1.0) & (lower == 1.0)))
-        return np.asarray(np.where(width > 0.0, inside / np.where(width > 0.0, width, 1.0), sharp).mean(axis=0))
+        return np.asarray(np.where(width > 0.0, inside / np.where(width > 0.0, width, 1.0), sharp))
 
 
 def _quantile(belief: Belief) -> float:
     """Return what 80 % of errors are below, in units of the error's size that the forecast claims."""
     n = members(belief) if isinstance(belief, Ensemble) else np.inf
-    return float(stdtrit(n - 1.0, 0.9)) if 1.0 < n < np.inf else QUANTILE
+    return float(stdtrit(n - 1.0, 0.9)) if SAMPLE <= n < np.inf else QUANTILE
+
+
+def _errors(notes: Array, outcomes: Array) -> Array:
+    """Return errors of the means, (t, c), without those that are rounding of a forecast that leaves no room for any."""
+    errors = outcomes - notes[:, 0]
+    return np.where((notes[:, 1] == 0.0) & (np.abs(errors) <= ROUNDING * np.abs(notes[:, 0])), 0.0, errors)
 
 
 def check(
@@ -217,7 +241,13 @@ def check(
     if len(titles) != c:
         raise ValueError(f"check: names must be {c}, one for each dimension, got {len(titles)}")
     intervals = np.stack([pit(belief, y) for belief, y in zip(known, happened, strict=True)])
+    notes = np.stack([centre_and_spread(belief, "check") for belief in known])
+    reaches = np.stack([reach(belief) for belief in known])
+    missed = np.stack([beyond(belief, y) for belief, y in zip(known, happened, strict=True)])
+    # Members that agree now and then do so by accident, too; where they always do, each forecast is a point.
+    sure, errors = (notes[:, 1] == 0.0).all(axis=0), _errors(notes, happened)
+    intervals = np.where(sure, np.stack([errors > 0.0, errors >= 0.0], axis=1), intervals)
+    reaches, missed = np.where(sure, 1.0, reaches), np.where(sure, errors != 0.0, missed)
     drawn = np.random.default_rng(_check.integer("check", "seed", seed, at_least=0)).random((t, c))
     values = intervals[:, 0] + drawn * (intervals[:, 1] - intervals[:, 0])
-    notes = np.stack([centre_and_spread(belief, "check") for belief in known])
-    return Calibration(titles, known, happened, intervals, values, notes)
+    return Calibration(titles, known, happened, intervals, values, notes, reaches, missed)

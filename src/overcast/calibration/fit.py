@@ -4,8 +4,8 @@ Outcomes are taken as y = m + bias + slope (m - centre) + error, where m is the 
 standard deviation as factor * sqrt((1 - trust) usual^2 + trust s^2), where s is the forecast's spread and usual its
 root mean square. A factor alone would not do: spreads that say little of the error still differ from day to day, and
 stretching them stretches that too. The regression is Huber's, the factor comes from a quantile of the errors, and
-trust from the likelihood of Student's t: a few wild outcomes do little to any of them. All is relative to the size of
-the numbers.
+trust from the likelihood of Student's t: wild outcomes do little to any of them while they are fewer than a fifth, or
+one of the first three to five. All is relative to the size of the numbers.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 
 from overcast._check import Array
 
@@ -29,6 +30,8 @@ PRIOR_TRUST = np.array([0.1, 0.1, 0.1, 0.1, 0.1, 0.5])
 DEGREES = 5.0  # of freedom of Student's t
 # A forecast with less than this share of the usual spread is taken to have as much: members agree by accident, too.
 FLOOR = 0.1
+# Of one or two errors none can be told for wild: they count at most as so many spreads, the larger of theirs.
+FEW, LIMIT = 2, 30.0
 ITERATIONS = 5
 TRUST_AT = (0, 2)  # it costs more than the rest, and settles soon
 
@@ -58,6 +61,9 @@ def fit(means: Array, spreads: Array, outcomes: Array) -> Correction:
     """Return the correction that forecasts (n,) and their outcomes (n,) call for, drawn to none where n is small."""
     n = len(means)
     errors = outcomes - means
+    if n <= FEW and spreads.any():
+        limit = LIMIT * float(spreads.max())
+        errors = np.clip(errors, -limit, limit)
     unit = max(float(np.abs(errors).max()), float(spreads.max()))
     if unit == 0.0:
         return Correction()  # a constant
@@ -104,24 +110,31 @@ def _standardised(means: Array) -> tuple[float, Array, float]:
     return centre, x / width, width
 
 
-def _quantile(values: Array) -> Array:
-    """Return the quantile at `SHARE` along the last axis, the upper of two neighbours; numpy's costs thrice as much."""
-    at = min(int(SHARE * values.shape[-1]), values.shape[-1] - 1)
-    return np.asarray(np.partition(values, at)[..., at])
+def _scale(ratios: Array) -> Array:
+    """Return what makes `SHARE` of the errors along the last axis fall within as much of the normal distribution.
+
+    The largest of three to five errors is left aside, and the next one counts as the quantile that it is.
+    """
+    n = ratios.shape[-1]
+    at, quantile = min(int(SHARE * n), n - 1), QUANTILE
+    if at == n - 1 and n > FEW:
+        at = n - 2
+        quantile = float(ndtri(0.5 + 0.5 * (at + 0.5) / n))
+    return np.asarray(np.partition(ratios, at)[..., at] / quantile)  # numpy's quantile costs thrice as much
 
 
 def _factor(ratios: Array) -> float:
-    """Return what makes `SHARE` of the errors fall within as much of the normal distribution."""
-    quantile = float(_quantile(ratios))
+    """Return the factor for errors (n,) in units of the spread."""
+    scale = float(_scale(ratios))
     # Where nearly all errors are zero, the others count.
-    return quantile / QUANTILE if quantile > 0.0 else float(np.sqrt(np.mean(ratios**2)))
+    return scale if scale > 0.0 else float(np.sqrt(np.mean(ratios**2)))
 
 
 def _trust(r: Array, usual: float, spreads: Array) -> float:
     """Return the mean of trust given the errors, (n,)."""
     u = np.sqrt((1.0 - TRUST[:, None]) * usual**2 + TRUST[:, None] * spreads**2)
     ratios = np.abs(r) / u
-    factors = _quantile(ratios) / QUANTILE
+    factors = _scale(ratios)
     if not factors.all():
         return 1.0
     z = ratios / factors[:, None]

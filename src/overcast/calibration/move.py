@@ -10,8 +10,9 @@ from scipy.special import ndtri
 from overcast._check import Array
 from overcast.beliefs import Belief, Ensemble, Gaussian, Independent, Mixture, Moved, PointMass, Quantiles, Sampler
 
-# Values that stand in for a normal distribution where a member of an ensemble is blurred: equally likely quantiles.
-NODES = 10
+# Values that stand in for a normal distribution where members of an ensemble are blurred, equally likely quantiles:
+# of each of several members, and of one that stands alone, where they are all there is to go by.
+NODES, ALONE = 10, 50
 
 
 def move(belief: Belief, shift: Array, scale: Array, noise: Array) -> Belief:
@@ -66,14 +67,15 @@ def _ensemble(points: Array, weights: Array, noise: Array) -> Ensemble:
         return Ensemble(points, weights)
     if len(at) == points.shape[1]:  # all members are the same
         points, weights = points[:1], np.ones(1)
-    nodes = ndtri((np.arange(NODES) + 0.5) / NODES)
+    count = NODES if len(points) > 1 else ALONE
+    nodes = ndtri((np.arange(count) + 0.5) / count)
     nodes *= np.sqrt(len(at) / np.mean(nodes**2))
-    blurred = np.repeat(points, NODES * len(at), axis=0)
+    blurred = np.repeat(points, count * len(at), axis=0)
     for i, dimension in enumerate(at):
-        steps = np.zeros((len(at), NODES))
+        steps = np.zeros((len(at), count))
         steps[i] = nodes * noise[dimension]
         blurred[:, dimension] += np.tile(steps.ravel(), len(points))
-    return Ensemble(blurred, np.repeat(weights / (NODES * len(at)), NODES * len(at)))
+    return Ensemble(blurred, np.repeat(weights / (count * len(at)), count * len(at)))
 
 
 def _parts(beliefs: Sequence[Belief], shift: Array, scale: Array, noise: Array) -> list[Belief]:

@@ -35,7 +35,7 @@ def draw(found: Calibration, after: Calibration | None = None) -> Figure:
 
 
 def _histogram(ax: Axes, found: Calibration, i: int, title: str, color: str) -> None:
-    ranked = found.members is not None and found.members <= 2 * BINS
+    ranked = found.members is not None and found.members <= 2 * BINS and not found.sure[i]
     bins = found.members + 1 if ranked and found.members is not None else BINS
     shares = 100 * found.histogram(bins)[:, i]
     edges = np.arange(bins) if ranked else (np.arange(bins) + 0.5) / bins
@@ -56,8 +56,8 @@ def _coverage(ax: Axes, drawn: list[tuple[Calibration, str, str]], i: int) -> No
     ax.plot([0, 100], [0, 100], color="black", linewidth=1.2, linestyle="--")
     for found, title, color in drawn:
         # Intervals beyond the outermost members are not forecast by them.
-        most = 0.95 if found.members is None else (found.members - 1) / (found.members + 1)
-        levels = np.linspace(0.05, most, 19)
+        most = float(found.reaches[:, i].min()) or 1.0
+        levels = np.linspace(0.05, 0.95, 19) if most >= 0.95 else most * np.linspace(0.05, 1.0, 19)
         shares = np.array([found.coverage(float(level))[i] for level in levels])
         ax.plot(100 * levels, 100 * shares, color=color, linewidth=2, marker="o", markersize=3, label=title)
     ax.set(xlim=(0, 100), ylim=(0, 100), xlabel="nominal % of an interval", ylabel="% of outcomes within")

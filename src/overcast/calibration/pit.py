@@ -2,17 +2,19 @@
 
 If forecasts are right, these values are uniform. Forecasts with jumps give an interval instead of a value, to be
 spread evenly or drawn from. Among n members as good as draws of the truth's distribution, each of the n + 1 places that
-the truth can take is as likely: the interval of a place is its share.
+the truth can take is as likely: the interval of a place is its share. Of effectively fewer than two members, the
+truth's places would say nothing: their weights are taken for the forecast itself, and one member for a point.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from overcast._check import Array
 from overcast.beliefs import Belief, Ensemble, Frozen, Gaussian, Independent, Mixture, Moved, PointMass, Quantiles
-from overcast.calibration.spread import members
+from overcast.calibration.spread import SAMPLE, members
 
 #: draws of a belief of which no distribution function is known
 DRAWS = 1000
@@ -46,10 +48,45 @@ def pit(belief: Belief, outcome: Array) -> Array:
     return _ranked(draws, np.full(DRAWS, 1.0 / DRAWS), float(DRAWS), outcome)
 
 
+def reach(belief: Belief) -> Array:
+    """Return the largest nominal level of which the belief bounds a central interval, shape (c,).
+
+    (n - 1) / (n + 1) for n members, that between the outermost levels for quantiles, 1 for beliefs that say all.
+    """
+    if isinstance(belief, Ensemble):
+        n = members(belief)
+        return np.full(belief.dim, (n - 1.0) / (n + 1.0) if n >= SAMPLE else 1.0)
+    if isinstance(belief, Quantiles):
+        return np.full(belief.dim, max(0.0, 1.0 - 2.0 * max(belief.levels[0], 1.0 - belief.levels[-1])))
+    if isinstance(belief, Mixture):
+        return np.asarray(belief.weights @ np.array([reach(part) for part in belief.beliefs]))
+    if isinstance(belief, Independent):
+        return np.concatenate([reach(part) for part in belief.beliefs])
+    return reach(belief.belief) if isinstance(belief, Moved) else np.ones(belief.dim)
+
+
+def beyond(belief: Belief, outcome: Array) -> NDArray[np.bool_]:
+    """Return which dimensions of an outcome (c,) lie outside all members or published values, shape (c,)."""
+    if isinstance(belief, Ensemble):
+        points = belief.support()[0][belief.support()[1] > 0.0]
+        return np.asarray((outcome < points.min(axis=0)) | (outcome > points.max(axis=0)))
+    if isinstance(belief, Quantiles):
+        return np.asarray((outcome < belief.values[0]) | (outcome > belief.values[-1]))
+    if isinstance(belief, Mixture):
+        return np.asarray(np.all([beyond(part, outcome) for part in belief.beliefs], axis=0))
+    if isinstance(belief, Independent):
+        pieces = np.split(outcome, np.cumsum([part.dim for part in belief.beliefs])[:-1])
+        return np.concatenate([beyond(part, y) for part, y in zip(belief.beliefs, pieces, strict=True)])
+    if isinstance(belief, Moved) and belief.scale.all():
+        return beyond(belief.belief, (outcome - belief.shift) / belief.scale)
+    return np.zeros(belief.dim, dtype=np.bool_)
+
+
 def _ranked(points: Array, weights: Array, n: float, outcome: Array) -> Array:
-    lower = n * (weights @ (points < outcome))
-    upper = n * (weights @ (points <= outcome)) + 1.0
-    return np.stack([lower, upper]) / (n + 1.0)
+    lower, upper = weights @ (points < outcome), weights @ (points <= outcome)
+    if n < SAMPLE:
+        return np.clip(np.stack([lower, upper]), 0.0, 1.0)
+    return np.stack([n * lower, n * upper + 1.0]) / (n + 1.0)
 
 
 def _normal(mean: Array, deviation: Array, outcome: Array) -> Array:

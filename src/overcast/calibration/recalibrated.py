@@ -52,7 +52,9 @@ class Recalibrated:
     known of later ones. It starts with no correction, and moves away from it as evidence grows. Beliefs stay of their
     kind where that is possible (a normal belief stays normal, an ensemble an ensemble) and keep their correlations. A
     forecast without any spread gets one from the errors: a point becomes normal. Dimensions that never err, such as
-    constants, are left alone. A `Sampler` is drawn from 10,000 times to know its mean and spread.
+    constants, are left alone. Wild outcomes do little harm while they are fewer than a fifth; the errors of the first
+    two outcomes count at most as 30 spreads, and in full where forecasts have none. A `Sampler` is drawn from 10,000
+    times to know its mean and spread.
 
     Parameters
     ----------

@@ -26,7 +26,8 @@ def crps(beliefs: Sequence[Belief], outcomes: Array) -> Array:
         if isinstance(belief, Gaussian):
             mean, deviation = belief.mean(), np.sqrt(belief.variance())
             certain = deviation == 0.0
-            scores = sr.crps_normal(y, mean, np.where(certain, 1.0, deviation))
+            with np.errstate(over="ignore"):  # far out, the density is zero
+                scores = sr.crps_normal(y, mean, np.where(certain, 1.0, deviation))
             row[:] = np.where(certain, np.abs(y - mean), scores)
         else:
             points, weights = _points(belief)

@@ -20,8 +20,7 @@ NEAR = 1.1
 def sentence(found: Calibration, i: int) -> str:
     """Return what is to be said about dimension `i`."""
     name, t = found.names[i], len(found)
-    spread, errors = found.notes[:, 1, i], found.outcomes[:, i] - found.notes[:, 0, i]
-    if not spread.any() and not errors.any():
+    if found.sure[i] and not found.errors[:, i].any():
         return f"{name}: a constant, known exactly."
     if t < ENOUGH:
         return f"{name}: {t} outcomes are too few to judge by; come back with {ENOUGH} or more."
@@ -38,7 +37,7 @@ def sentence(found: Calibration, i: int) -> str:
 
 def _bias(found: Calibration, i: int) -> list[str]:
     bias = float(found.bias[i])
-    errors = found.outcomes[:, i] - found.notes[:, 0, i]
+    errors = found.errors[:, i]
     if abs(bias) <= 2.0 * errors.std() / np.sqrt(len(errors)):
         return []
     return [f"too {'low' if bias > 0 else 'high'} by {abs(bias):.2g}"]
@@ -55,12 +54,13 @@ def _spread(factor: float) -> list[str]:
 
 
 def _evidence(found: Calibration, i: int) -> str:
-    cover = f"nominal 80 % intervals cover {_percent(float(found.coverage(0.8)[i]))}"
+    level = float(found.level[i])
+    cover = f"nominal {_percent(level)} intervals cover {_percent(float(found.coverage(level)[i]))}"
     outside = found.outside
-    if outside is None:
+    if outside is None or found.sure[i]:
         return cover
-    expected = "" if found.members is None else f", {_percent(2.0 / (found.members + 1))} expected"
-    return f"{_percent(float(outside[i]))} of outcomes fall outside the ensemble{expected}; {cover}"
+    expected = _percent(1.0 - float(found.reaches[:, i].mean()))
+    return f"{_percent(float(outside[i]))} of outcomes fall outside the ensemble, {expected} expected; {cover}"
 
 
 def _percent(share: float) -> str:

@@ -3,7 +3,7 @@
 A CSV file has a column for each quantity that was forecast, with what happened, and beside it either the members of an
 ensemble or mean and standard deviation of a normal forecast:
 
-    temp, tempfc.1, tempfc.2, ..., tempfc.n        members, numbered from 1
+    temp, tempfc.1, tempfc.2, ..., tempfc.n        members, numbered from 1 or 0
     demand, demand_mean, demand_sd                 normal
 
 Several quantities may stand side by side; other columns, such as dates, are not read. Rows are in order of time. A
@@ -23,6 +23,8 @@ from overcast.beliefs import Belief, Ensemble, Gaussian, Independent
 from overcast.datasets import files
 
 MISSING = ("", "NA")
+#: numbers beyond it are no measurements, and their squares soon exceed what a float holds
+LARGEST = 1e100
 INNSBRUCK = "innsbruck_joint_rain_temp.csv"
 EXPECTED = "a column NAME of outcomes with its forecasts NAMEfc.1, NAMEfc.2, ... or NAME_mean, NAME_sd"
 
@@ -78,8 +80,8 @@ def read_forecasts(path: Path, only: str | None = None) -> ForecastRecord:
         if any(row[quantity.name] in MISSING for quantity in quantities):
             left_out += 1
             continue
-        outcomes.append([files.real(path, line, quantity.name, row[quantity.name]) for quantity in quantities])
-        numbers = [[files.real(path, line, column, row[column]) for column in quantity.all] for quantity in quantities]
+        outcomes.append([_number(path, line, quantity.name, row) for quantity in quantities])
+        numbers = [[_number(path, line, column, row) for column in quantity.all] for quantity in quantities]
         beliefs.append(_belief(path, line, quantities, numbers))
     if not outcomes:
         raise files.bad(path, 1, f"expected rows with {EXPECTED}, got {left_out} rows, none with an outcome")
@@ -117,10 +119,11 @@ def _quantities(path: Path, columns: list[str], only: str | None) -> list[_Colum
     for name in columns:
         numbered = {int(m[1]): c for c in columns if (m := re.fullmatch(re.escape(name) + r"fc\.?(\d+)", c))}
         if numbered:
-            gaps = [i for i in range(1, len(numbered) + 1) if i not in numbered]
+            first = 0 if 0 in numbered else 1
+            gaps = [i for i in range(first, first + len(numbered)) if i not in numbered]
             if gaps:
                 raise files.bad(
-                    path, 1, f"expected members {name}fc.1 to {name}fc.{max(numbered)}; {gaps[0]} is missing"
+                    path, 1, f"expected members {name}fc.{first} to {name}fc.{max(numbered)}; {gaps[0]} is missing"
                 )
             found.append(_Columns(name, tuple(numbered[i] for i in sorted(numbered))))
         elif {f"{name}_mean", f"{name}_sd"} <= set(columns):
@@ -139,6 +142,13 @@ def _belief(path: Path, line: int, quantities: list[_Columns], numbers: list[lis
     if len(sizes) == 1:
         return Ensemble(np.array(numbers).T)  # members of the same number belong together
     return Independent([_belief(path, line, [q], [row]) for q, row in zip(quantities, numbers, strict=True)])
+
+
+def _number(path: Path, line: int, column: str, row: dict[str, str]) -> float:
+    value = files.real(path, line, column, row[column])
+    if abs(value) > LARGEST:
+        raise files.bad(path, line, f"{column} must be a number from {-LARGEST:g} to {LARGEST:g}, got {row[column]}")
+    return value
 
 
 def _deviation(path: Path, line: int, quantity: _Columns, value: float) -> float:

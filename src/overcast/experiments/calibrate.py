@@ -8,7 +8,7 @@ from pathlib import Path
 from overcast.calibration import Calibration, check, recalibrate
 from overcast.datasets.forecasts import ForecastRecord
 
-HEADER = ("", "", "80 % covers", "outside", "bias", "factor", "CRPS")
+HEADER = ("", "", "interval: covers", "outside", "bias", "factor", "CRPS")
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,8 @@ class Judged:
             for title, found in (("as they came", self.before), ("recalibrated", self.after)):
                 outside = "" if found.outside is None else f"{found.outside[i]:.0%}"
                 numbers = f"{found.bias[i]:+.3g}", f"{found.factor[i]:.2f}", f"{found.crps[i]:.3g}"
-                out.append((name, title, f"{found.coverage(0.8)[i]:.0%}", outside, *numbers))
+                level = float(found.level[i])
+                out.append((name, title, f"{level:.0%}: {found.coverage(level)[i]:.0%}", outside, *numbers))
         return out
 
 

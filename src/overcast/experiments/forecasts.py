@@ -44,7 +44,6 @@ from overcast.simulation.runs import draw_band, mean_and_error
 TRIALS = 30
 DEGREES = np.arange(21.0)[:, None]
 COST, DAMAGE, CRITICAL, NOISE = 0.1, (0.3, 1.2), (-5.0, 5.0), 0.3
-BETA = 1.0
 #: the two ways to take forecasts, each with its colour
 ARMS = {"as they came": "#d55e00", "recalibrated": "#0072b2"}
 TENTHS = 10
@@ -82,7 +81,7 @@ def compute(job: Job) -> Array:
     days = np.arange(len(outcomes))
     learning, knowing = [], []
     for recalibrate in (False, True):
-        bandit = Bandit(DEGREES, LinearModel(features, ridge=1.0), UCB(BETA), recalibrate=recalibrate)
+        bandit = Bandit(DEGREES, LinearModel(features), UCB(), recalibrate=recalibrate)
         chosen, best = np.empty_like(days), np.empty_like(days)
         for day, (belief, context) in enumerate(zip(job.record.beliefs, outcomes, strict=True)):
             best[day] = _best(features, theta, belief if bandit.recalibrated is None else bandit.recalibrated(belief))
@@ -162,7 +161,6 @@ class Found:
             "data": record.source,
             "generated": record.generated,
             "versions": versions(),
-            "beta": BETA,
             "variants": [
                 {
                     "forecasts": arm,
@@ -227,7 +225,14 @@ def picture(found: Found) -> Figure:
         for i, (arm, color) in enumerate(ARMS.items()):
             draw_band(ax, curves[:, i], label=f"forecasts {arm}", color=color, linewidth=1.6)
             known = curves[:, i + 2].mean(axis=0)
-            ax.plot(known, label="the same, were rewards known", color=color, linewidth=1.2, dashes=(4, 2))
+            ax.plot(
+                np.arange(1, len(known) + 1),
+                known,
+                label="the same, were rewards known",
+                color=color,
+                linewidth=1.2,
+                dashes=(4, 2),
+            )
         ax.set(xlabel="days", ylabel="cumulative regret")
         ax.margins(x=0)
         ax.legend(loc="upper left")
