@@ -7,8 +7,9 @@ from functools import cached_property
 import numpy as np
 
 from overcast._check import Array
+from overcast.models.rows import Rows
 from overcast.models.symmetric import upper
-from overcast.models.weighted import Rows, Settings, Weighted
+from overcast.models.weighted import Settings, Weighted
 
 
 class WeightedBlocks(Weighted):

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dpotrf, dpotri
 
 from overcast._check import Array
-from overcast.models.ridge import add_outer, apply, at_most, dot, perturbed, solve
+from overcast.models.ridge import add_outer, apply, at_most, dot, perturbed
+from overcast.models.rows import Rows, inverse_and_log_det
 from overcast.models.symmetric import upper
 
 # All rounds are weighed anew when their number has grown by this factor, or by so many, in so many fixed-point steps
@@ -64,39 +64,6 @@ class Settings(NamedTuple):
     @property
     def forgets(self) -> bool:
         return self.discount < 1.0 or self.window is not None
-
-
-class Rows:
-    """Rounds (..., n, width), and what a fit asks of all of them.
-
-    psi : (..., n, d)
-    """
-
-    def __init__(self, psi: Array, covariances: Array) -> None:
-        self.psi = psi
-        self._covariances = covariances
-
-    def along(self, theta: Array) -> Array:
-        """Return psi^T theta, shape (..., n)."""
-        return apply(self.psi, theta)
-
-    def quadratic(self, inverse: Array) -> Array:
-        """Return psi^T P^-1 psi, shape (..., n)."""
-        return np.asarray(np.vecdot(self.psi @ inverse, self.psi))
-
-    def of_context(self, second_moment: Array) -> Array:
-        """Return E[theta^T Cov theta], shape (..., n)."""
-        return np.asarray((self._covariances @ upper(second_moment)[..., None])[..., 0])
-
-    def sums(self, rewards: Array, weights: Array) -> tuple[Array, Array]:
-        """Return the weighted sums of psi psi^T (..., d, d) and psi y (..., d)."""
-        weighted = (self.psi * weights[..., None]).swapaxes(-1, -2)
-        return weighted @ self.psi, (weighted @ rewards[..., None])[..., 0]
-
-    def factorised(self, base: Array, target: Array, weights: Array, ridge: Array) -> tuple[Array, Array, Array]:
-        """Return P^-1, theta-hat and the log-determinant, at twice the digits that sums have."""
-        rows = np.concatenate([_root(base), np.sqrt(weights)[..., None] * self.psi], axis=-2)
-        return solve(rows, target, ridge)[2:]
 
 
 class Weighted:
@@ -359,7 +326,7 @@ class Weighted:
         # With columns brought to one length, features of very different size do no harm.
         length = np.sqrt(precision.diagonal(axis1=-2, axis2=-1))
         lengths = length[..., :, None] * length[..., None, :]
-        inverse, log_det = _inverse(precision / lengths)
+        inverse, log_det = inverse_and_log_det(precision / lengths)
         if at_most(inverse.diagonal(axis1=-2, axis2=-1), MAX_CONDITION):
             self.inverse = inverse / lengths
             self.theta = apply(self.inverse, target)
@@ -453,26 +420,6 @@ class Weighted:
 
 def _second_moment(theta: Array, inverse: Array) -> Array:
     return np.asarray(theta[..., :, None] * theta[..., None, :] + inverse)
-
-
-def _inverse(matrix: Array) -> tuple[Array, Array]:
-    """Return the inverse and the log-determinant of positive definite matrices (..., d, d); NaN for others."""
-    if matrix.ndim == 2:  # the plain calls cost a fifth of the general ones
-        root, fault = dpotrf(matrix, lower=1)
-        half, _ = dpotri(root, lower=1)
-        inverse = half + half.T
-        np.einsum("ii->i", inverse)[:] *= np.nan if fault else 0.5
-        return inverse, 2.0 * np.log(np.abs(root.diagonal())).sum()
-    try:
-        return np.asarray(np.linalg.inv(matrix), dtype=np.float64), np.asarray(np.linalg.slogdet(matrix)[1])
-    except np.linalg.LinAlgError:
-        return np.full(matrix.shape, np.nan), np.full(matrix.shape[:-2], np.nan)
-
-
-def _root(matrix: Array) -> Array:
-    """Return A with A^T A = matrix for positive semi-definite matrices (..., d, d)."""
-    values, Q = np.linalg.eigh(matrix)
-    return np.asarray(np.sqrt(np.maximum(values, 0.0))[..., None] * Q.swapaxes(-1, -2))
 
 
 def _too_large() -> ValueError:
