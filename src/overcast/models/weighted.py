@@ -189,32 +189,44 @@ class Weighted:
             total = v + spread
         if not at_most(total, MAX_VARIANCE):
             raise _too_large()
+        anew: Any = self._some_unsized and ~self._sized & (reward != 0.0)
+        if not at_most(spread / v, MAX_SHRINKAGE):
+            anew = anew | ~np.asarray(spread <= MAX_SHRINKAGE * v)
+        due = self._last + 1 >= self._renew_at
+        if not (due or self._settings.forgets or np.any(anew)):
+            self._append(evidence, reward, 1.0 / v)
+            self._update(evidence, reward, u, v, spread)
+            return
         before = vars(self).copy()  # arrays in use are replaced until all went well
         self._append(evidence, reward, 1.0 / v)
-        first = ~self._sized & (reward != 0.0) if self._some_unsized else np.False_
-        anew = first | ~np.asarray(spread <= MAX_SHRINKAGE * v)
         try:
-            if self._last >= self._renew_at:
+            if due:
                 self._renew()
-            elif anew.all():
+            elif np.all(anew):
                 self._refit()
             else:
-                refitted = self._refitted() if anew.any() else {}
+                refitted = self._refitted() if np.any(anew) else {}
                 if self._settings.forgets:
                     rounds, rewards = self.rounds()
                     kept = self._weights[..., self._first : self._last]
                     self._solve(self._rows(rounds), rewards, self._ages() * kept)
                 else:
-                    # Sherman-Morrison, with the weight that the current estimate gives
-                    surprise: Any = (reward - dot(psi, theta)) / total
-                    self._move(evidence, u * (surprise if single else surprise[..., None]), np.log1p(spread / v))
-                    add_outer(inverse, u, -1.0 / total)
+                    self._update(evidence, reward, u, v, spread)
                 for name, new in refitted.items():  # what one trial needs is no reason to change another
                     which = anew.reshape(anew.shape + (1,) * (new.ndim - anew.ndim))
                     setattr(self, name, np.where(which, new, getattr(self, name)))
         except ValueError:
             self.__dict__ = before
             raise
+
+    def _update(self, evidence: Array, reward: Any, u: Array, v: Any, spread: Any) -> None:
+        """Add a round by the Sherman-Morrison formula, with u = P^-1 psi, its variance v and psi^T P^-1 psi."""
+        psi, _, theta, inverse = self._at(evidence)
+        total = v + spread
+        surprise = (reward - dot(psi, theta)) / total
+        step = u * (surprise if evidence.ndim == 1 else surprise[..., None])
+        self._move(evidence, step, math.log1p(spread / v) if evidence.ndim == 1 else np.log1p(spread / v))
+        add_outer(inverse, u, -1.0 / total)
 
     def _append(self, evidence: Array, reward: float | Array, weight: float | Array) -> None:
         if self._last == self._rewards.shape[-1]:
