@@ -350,7 +350,7 @@ def test_models_differ_where_a_parameter_does() -> None:
         ({"sigma": -1.0}, ValueError, "sigma must be"),
         ({"sigma": 0.0}, ValueError, "sigma must be"),
         ({"sigma": math.nan}, ValueError, "sigma must be"),
-        ({"discount": 1.5}, ValueError, "discount must be at most 1, got 1.5"),
+        ({"discount": 1.5}, ValueError, "discount must be <= 1, got 1.5"),
         ({"discount": 0.0}, ValueError, "discount must be"),
         ({"discount": "0.9"}, TypeError, "discount must be"),
         ({"window": 0}, ValueError, "window must be"),

@@ -206,6 +206,12 @@ def no_closed_form(features: FeatureMap, belief: object) -> NoClosedForm:
     )
 
 
+def check_map(owner: str, features: object) -> None:
+    """Refuse what is no feature map."""
+    if not isinstance(features, FeatureMap):
+        raise TypeError(f"{owner}: features must be a feature map such as Bilinear(), got {_check.short(features)}")
+
+
 def check_hashable(owner: str, kernel: object) -> None:
     """Refuse what is no kernel of actions and contexts, or cannot be looked up."""
     check_joint(owner, kernel)

@@ -15,6 +15,7 @@ from overcast._check import Array
 from overcast.beliefs.base import Belief
 from overcast.beliefs.stacked import BeliefStack
 from overcast.features import FeatureMap
+from overcast.features.base import check_map
 from overcast.models.base import Estimate, Generators, Index, LastingLearner, Model
 
 # Scores that agree to so many digits tie, and the lowest index is advised.
@@ -68,10 +69,7 @@ class Exp4(Model):
     uses_context = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.features, FeatureMap):
-            raise TypeError(
-                f"Exp4: features must be a feature map such as Bilinear(), got {_check.short(self.features)}"
-            )
+        check_map("Exp4", self.features)
         if np.ndim(self.experts) == 0:
             object.__setattr__(self, "experts", _check.integer("Exp4", "experts", self.experts, at_least=2))
         else:

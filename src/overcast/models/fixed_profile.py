@@ -15,6 +15,7 @@ from overcast._check import Array
 from overcast.beliefs.base import Belief
 from overcast.beliefs.stacked import BeliefStack
 from overcast.features import FeatureMap, Separable
+from overcast.features.base import check_map
 from overcast.models.base import Estimate, Generators, Index, LastingLearner, Model
 
 
@@ -51,10 +52,7 @@ class FixedProfile(Model):
     ridge: float = 1.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.features, FeatureMap):
-            raise TypeError(
-                f"FixedProfile: features must be a feature map such as Bilinear(), got {_check.short(self.features)}"
-            )
+        check_map("FixedProfile", self.features)
         object.__setattr__(self, "ridge", _check.number("FixedProfile", "ridge", self.ridge, above=0.0))
 
     def start(self, actions: Array, context_dim: int) -> ProfileLearner:

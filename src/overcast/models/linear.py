@@ -8,6 +8,7 @@ from typing import Literal
 from overcast import _check
 from overcast._check import Array
 from overcast.features import Bilinear, Disjoint, FeatureMap, Separable
+from overcast.features.base import check_map
 from overcast.models.aware import AwareDenseLearner, AwareSeparableLearner, SharedDisjointLearner
 from overcast.models.base import Learner, Model
 from overcast.models.blocks import WeightedBlocks
@@ -60,16 +61,12 @@ class LinearModel(Model):
     window: int | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.features, FeatureMap):
-            raise TypeError(
-                f"LinearModel: features must be a feature map such as Bilinear(), got {_check.short(self.features)}"
-            )
-        for name in ("ridge", "sigma", "discount"):
+        check_map("LinearModel", self.features)
+        for name, most in (("ridge", None), ("sigma", None), ("discount", 1.0)):
             value = getattr(self, name)
             if value is not None:
-                object.__setattr__(self, name, _check.number("LinearModel", name, value, above=0.0))
-        if self.discount is not None and self.discount > 1.0:
-            raise ValueError(f"LinearModel: discount must be at most 1, got {self.discount}")
+                number = _check.number("LinearModel", name, value, above=0.0, at_most=most)
+                object.__setattr__(self, name, number)
         if self.window is not None:
             object.__setattr__(self, "window", _check.integer("LinearModel", "window", self.window, at_least=1))
         if self.noise is None and self.ridge is not None:

@@ -15,6 +15,7 @@ from overcast._check import Array
 from overcast.beliefs.base import Belief, NoClosedForm
 from overcast.beliefs.stacked import BeliefStack
 from overcast.features import FeatureMap
+from overcast.features.base import check_map
 from overcast.models.base import Estimate, Generators, Index, LastingLearner, Model
 
 # Further draws from which the covariance of the features is taken where the belief has no finite support. It is
@@ -55,10 +56,7 @@ class NoisyContext(Model):
     ridge: float = 1.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.features, FeatureMap):
-            raise TypeError(
-                f"NoisyContext: features must be a feature map such as Bilinear(), got {_check.short(self.features)}"
-            )
+        check_map("NoisyContext", self.features)
         object.__setattr__(self, "ridge", _check.number("NoisyContext", "ridge", self.ridge, above=0.0))
 
     def start(self, actions: Array, context_dim: int) -> NoisyLearner:
