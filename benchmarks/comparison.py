@@ -1,17 +1,31 @@
-"""Two sides timed in the same run, and their ratio against its limit."""
+"""Two sides timed in turns in one run, and their ratio against its limit."""
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Measured(NamedTuple):
+    """Microseconds per step of both sides, and their ratio, with its limit."""
+
+    name: str
+    ours: float
+    floor: float
+    ratio: float
+    limit: float
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """`ours` against `floor`: functions that do `steps` steps a call.
+    """`ours` against `floor`: functions that do `steps` steps per call.
 
-    Every number is the least of several rounds that alternate between the two sides, so that a busy machine slows both.
+    The sides take turns: floor, ours, floor, ours, ..., floor. Each turn of ours is divided by the mean of the two
+    turns of the floor around it, so that a machine that is busy for a while slows both. The median of these ratios
+    counts, so that a pause that hits one side alone does not.
     """
 
     name: str
@@ -19,25 +33,31 @@ class Comparison:
     floor: Callable[[], object]
     steps: int
     limit: float
-    rounds: int = 15
+    rounds: int = 21
 
-    def measure(self) -> tuple[str, float, float, float]:
-        """Return name, microseconds a step of both sides, and limit."""
-        best = [float("inf"), float("inf")]
+    def measure(self) -> Measured:
+        self.ours()  # what a first call prepares is not timed
+        floor, ours = [_seconds(self.floor)], []
         for _ in range(self.rounds):
-            for side, run in enumerate((self.ours, self.floor)):
-                start = time.perf_counter()
-                run()
-                best[side] = min(best[side], time.perf_counter() - start)
-        return self.name, best[0] / self.steps * 1e6, best[1] / self.steps * 1e6, self.limit
+            ours.append(_seconds(self.ours))
+            floor.append(_seconds(self.floor))
+        ratios = [2.0 * own / (a + b) for own, a, b in zip(ours, floor, floor[1:], strict=False)]
+        mine, theirs = (statistics.median(side) / self.steps * 1e6 for side in (ours, floor))
+        return Measured(self.name, mine, theirs, statistics.median(ratios), self.limit)
 
 
-def report(comparisons: Iterable[Comparison], measured: Iterable[tuple[str, float, float, float]] = ()) -> int:
-    """Print a table; return 1 where a ratio is above its limit."""
-    print(f"{'':48}{'ours':>10}{'floor':>11}{'ratio':>8}{'limit':>8}")
+def _seconds(run: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+def report(comparisons: Iterable[Comparison], others: Iterable[Callable[[], Measured]] = ()) -> int:
+    """Print a table; return 1 if a ratio is above its limit."""
+    print(f"{'':50}{'ours':>10}{'floor':>11}{'ratio':>8}{'limit':>8}")
     slow = 0
-    for result in [*(comparison.measure for comparison in comparisons), *(lambda m=m: m for m in measured)]:
-        name, ours, floor, limit = result()
-        slow += ours / floor > limit
-        print(f"{name:48}{ours:7.1f} µs{floor:8.1f} µs{ours / floor:8.2f}{limit:8.2f}", flush=True)
+    for measure in [*(comparison.measure for comparison in comparisons), *others]:
+        name, ours, floor, ratio, limit = measure()
+        slow += ratio > limit
+        print(f"{name:50}{ours:7.1f} µs{floor:8.1f} µs{ratio:8.2f}{limit:8.2f}", flush=True)
     return 1 if slow else 0

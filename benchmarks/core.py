@@ -12,12 +12,15 @@ import os
 os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 import sys
+import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 import overcast as oc
-from comparison import Comparison, report
+from comparison import Comparison, Measured, report
+from overcast.environments.base import Rounds, Trials, VectorEnvironment
 
 
 def bare_round(k: int, d: int, steps: int) -> Callable[[], None]:
@@ -86,16 +89,42 @@ def bandit_round(
     return run
 
 
-def bare_lock_step(trials: int, k: int, d: int, steps: int) -> Callable[[], None]:
-    """Return the batched product of all trials' features with their inverse designs."""
+class InTurns(VectorEnvironment):
+    """The synthetic example, in which a floor takes its turn between any two steps of the simulation."""
+
+    features = oc.features.Quadratic()
+
+    def __init__(self, floor: Callable[[], object]) -> None:
+        self.floor = floor
+        self.times: list[float] = []  # when each turn ended: of the simulation, of the floor, of the simulation, ...
+
+    def start_all(self, rngs: Sequence[np.random.Generator]) -> Trials:
+        return _TrialsInTurns(self, oc.environments.Synthetic().start_all(rngs))
+
+
+class _TrialsInTurns(Trials):
+    def __init__(self, env: InTurns, trials: Trials) -> None:
+        self._env, self._trials, self.actions = env, trials, trials.actions
+
+    def step(self, past: NDArray[np.intp]) -> Rounds:
+        self._env.times.append(time.perf_counter())
+        self._env.floor()
+        self._env.times.append(time.perf_counter())
+        return self._trials.step(past)
+
+
+def lock_step_in_turns(trials: int = 100, steps: int = 1000) -> Measured:
+    """Compare a step of all trials with the batched product of their features (k, d) with their inverse designs."""
+    k, d = 100, 15
     psi = np.random.default_rng(0).standard_normal((trials, k, d))
     inverse = np.tile(np.eye(d), (trials, 1, 1))
-
-    def run() -> None:
-        for _ in range(steps):
-            psi @ inverse
-
-    return run
+    env = InTurns(lambda: psi @ inverse)
+    oc.simulate(env, oc.LinearModel(env.features, ridge=1.0), oc.UCB(10.0), steps=steps, trials=trials)
+    turns = np.diff(env.times)
+    floor, ours = turns[::2], turns[1::2]
+    ratios = 2.0 * ours / (floor[:-1] + floor[1:])
+    each = (float(np.median(side)) / trials * 1e6 for side in (ours, floor))
+    return Measured("100 trials in lock-step / batched matmul", next(each), next(each), float(np.median(ratios)), 2.6)
 
 
 def lock_step(trials: int, steps: int, ridge: float | None = 1.0) -> Callable[[], None]:
@@ -115,29 +144,24 @@ def comparisons() -> list[Comparison]:
     quadratic, bilinear = oc.features.Quadratic(), oc.features.Bilinear()
 
     def synthetic(samples: int | None) -> Callable[[], None]:
-        return bandit_round(quadratic, 100, 5, forecasts, samples, 400)
+        return bandit_round(quadratic, 100, 5, forecasts, samples, 40)
 
     def movielens(samples: int | None) -> Callable[[], None]:
-        return bandit_round(bilinear, 3706, 6, groups, samples, 100)
+        return bandit_round(bilinear, 3706, 6, groups, samples, 20)
 
     return [
-        Comparison("k=100, d=15: decide + learn / bare calls", synthetic(None), bare_round(100, 15, 400), 400, 2.5),
-        Comparison("k=3706, 6x6: decide + learn / bare calls", movielens(None), bare_round(3706, 36, 100), 100, 0.35),
-        Comparison("k=100, d=15: L = 100 / expectation", synthetic(100), synthetic(None), 400, 1.5),
-        Comparison("k=3706, 6x6: L = 100 / expectation", movielens(100), movielens(None), 100, 1.5),
+        Comparison("k=100, d=15: decide + learn / bare calls", synthetic(None), bare_round(100, 15, 40), 40, 2.2, 301),
         Comparison(
-            "100 trials in lock-step / batched matmul",
-            lock_step(100, 1000),
-            bare_lock_step(100, 100, 15, 1000),
-            100_000,
-            3.0,
+            "k=3706, 6x6: decide + learn / bare calls", movielens(None), bare_round(3706, 36, 20), 20, 0.35, 101
         ),
+        Comparison("k=100, d=15: L = 100 / expectation", synthetic(100), synthetic(None), 40, 1.5, 301),
+        Comparison("k=3706, 6x6: L = 100 / expectation", movielens(100), movielens(None), 20, 1.5, 101),
         Comparison(
             "k=100, d=15: all learnt / ridge given",
             course(oc.LinearModel(quadratic), 100, forecasts, 1000),
             course(oc.LinearModel(quadratic, ridge=1.0), 100, forecasts, 1000),
             1000,
-            3.0,
+            2.7,
         ),
         Comparison(
             "50 blocks of 20: all learnt / ridge given",
@@ -145,7 +169,7 @@ def comparisons() -> list[Comparison]:
             disjoint_course(50, 20, 1.0, 500),
             500,
             5.0,
-            rounds=5,
+            rounds=7,
         ),
         Comparison(
             "100 trials in lock-step: all learnt / ridge given",
@@ -153,13 +177,13 @@ def comparisons() -> list[Comparison]:
             lock_step(100, 1000),
             100_000,
             3.0,
-            rounds=3,
+            rounds=5,
         ),
     ]
 
 
 def main() -> int:
-    return report(comparisons())
+    return report(comparisons(), [lock_step_in_turns])
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor  # type: ignore[im
 from sklearn.gaussian_process import kernels as sklearn_kernels
 
 import overcast as oc
-from comparison import Comparison, report
+from comparison import Comparison, Measured, report
 from overcast._check import Array
 
 K, A, C = 100, 2, 2
@@ -119,7 +119,7 @@ def comparisons() -> list[Comparison]:
     ]
 
 
-def flat(steps: int = 20_000) -> tuple[str, float, float, float]:
+def flat(steps: int = 20_000) -> Measured:
     """Return the time a step of the last tenth of a long run with 300 Fourier features, against the first tenth."""
     model = oc.LinearModel(oc.features.Fourier(KERNEL, 300), RIDGE)
     learner = oc.Bandit(ACTIONS, model, oc.UCB(BETA))
@@ -129,12 +129,12 @@ def flat(steps: int = 20_000) -> tuple[str, float, float, float]:
         learner.learn(learner.decide(oc.Gaussian(POINTS[t], 0.05)), REWARDS[t])
         seconds[t] = time.perf_counter() - start
     first, last = (float(part.mean() * 1e6) for part in (seconds[: steps // 10], seconds[-steps // 10 :]))
-    return f"T={steps}, 300 Fourier features: last / first tenth", last, first, 1.2
+    return Measured(f"T={steps}, 300 Fourier features: last / first tenth", last, first, last / first, 1.2)
 
 
 def main() -> int:
     warnings.simplefilter("error")
-    return report(comparisons(), [flat()])
+    return report(comparisons(), [flat])
 
 
 if __name__ == "__main__":

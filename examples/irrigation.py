@@ -1,7 +1,7 @@
-"""Decide each morning how much to irrigate, knowing tomorrow's rain only as an ensemble forecast.
+"""Decide each morning how much to irrigate, with an ensemble forecast of the day's rain.
 
-The field wants 6 mm of water a day, from the sky or from the pump, and water has a price. What the rain came to is
-measured on two days out of three; on the others only the growth is known. Run it with
+The field needs 6 mm of water a day, from the sky or from the pump, and water has a price. The gauge is read on two days
+out of three; on the other days only the growth is known. Run it with
 
     python examples/irrigation.py
 """
@@ -25,7 +25,7 @@ def growth(amount: float, rain: float) -> float:
 
 def main() -> None:
     rng = np.random.default_rng(7)
-    # Growth is a polynomial of degree two in amount and rain; both scaled to about one.
+    # Growth is a polynomial of degree two in amount and rain, which are both scaled to about one.
     actions = {name: [amount / 6.0] for name, amount in AMOUNTS.items()}
     bandit = oc.Bandit(actions, oc.LinearModel(oc.features.Polynomial(2), ridge=0.01), oc.UCB(0.5))
 
@@ -40,7 +40,7 @@ def main() -> None:
         context = [rain / 6.0] if day % 3 else None  # on every third day nobody reads the gauge
         bandit.learn(decision, earned[day] + 0.05 * rng.normal(), context=context)
 
-        # The best choice for somebody who knows the field and the forecast, but not the rain.
+        # This is the best choice for somebody who knows the field and the forecast, but not the rain.
         best[day] = growth(max(AMOUNTS.values(), key=lambda a: np.mean([growth(a, m) for m in members])), rain)
 
     with tempfile.TemporaryDirectory() as folder:

@@ -11,7 +11,8 @@ import pytest
 from numpy.typing import ArrayLike
 
 from overcast._check import Array
-from overcast.models import Estimate, Outlook
+from overcast.models import Estimate
+from overcast.policies import Outlook
 
 
 @contextmanager

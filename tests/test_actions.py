@@ -1,4 +1,4 @@
-"""Action sets from what people have."""
+"""Action sets from arrays, mappings, tables and names."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_the_vectors_are_a_copy_that_cannot_change() -> None:
 
 def test_a_mapping_keeps_names_and_order() -> None:
     actions = Actions({"b": [1.0, 2.0], "a": (3, 4), 7: np.array([5.0, 6.0])})
-    assert actions.names == ["b", "a", 7]
+    assert list(actions.names or ()) == ["b", "a", 7]
     assert [actions[i] for i in range(3)] == ["b", "a", 7]
     np.testing.assert_array_equal(actions.vectors, VECTORS)
 
@@ -47,18 +47,18 @@ def test_numbers_are_vectors_of_one_entry() -> None:
 def test_names_become_unit_vectors() -> None:
     for names in (["x", "y"], ("x", "y")):
         actions = Actions(names)
-        assert actions.names == ["x", "y"]
+        assert list(actions.names or ()) == ["x", "y"]
         np.testing.assert_array_equal(actions.vectors, np.eye(2))
 
 
 def test_tables() -> None:
     pd = pytest.importorskip("pandas")
     actions = Actions(pd.DataFrame(VECTORS, index=["a", "b", "c"], columns=["u", "v"]))
-    assert actions.names == ["a", "b", "c"]
+    assert list(actions.names or ()) == ["a", "b", "c"]
     np.testing.assert_array_equal(actions.vectors, VECTORS)
     mixed = pd.DataFrame({"price": [1.5, 2.5], "count": pd.array([1, 2], dtype="Int64"), "on": [True, False]})
     np.testing.assert_array_equal(Actions(mixed).vectors, [[1.5, 1, 1], [2.5, 2, 0]])
-    assert Actions(mixed).names == [0, 1]
+    assert Actions(mixed).names == (0, 1)
     for bad, kind in (
         (pd.DataFrame({"price": ["cheap", "dear"]}), TypeError),
         (pd.DataFrame({"price": pd.array([1, None], dtype="Int64")}), ValueError),
@@ -68,6 +68,23 @@ def test_tables() -> None:
         with pytest.raises(kind, match=r"^Bandit: actions ") as caught:
             Actions(bad)
         assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("actions", "text"),
+    [
+        (VECTORS, "Actions(3 unnamed, 2 dimensions)"),
+        (np.zeros((100, 5)), "Actions(100 unnamed, 5 dimensions)"),
+        ([[1.0]], "Actions(1 unnamed, 1 dimension)"),
+        ({"early": [1.0, 2.0], "late": [3.0, 4.0], "mixed": [5.0, 6.0]}, "Actions(early, late, mixed; 2 dimensions)"),
+        ({7: 1.0, ("a", 1): 2.0}, "Actions(7, ('a', 1); 1 dimension)"),
+        (list("abcde"), "Actions(a, b, c, d, e; 5 dimensions)"),
+        ([f"v{i}" for i in range(198)], "Actions(v0, v1, v2, v3, v4, 193 more; 198 dimensions)"),
+        ({"two\nlines": 1.0, 100 * "x": 2.0}, f"Actions(two lines, {40 * 'x'}; 1 dimension)"),
+    ],
+)
+def test_the_repr_is_one_short_line(actions: Any, text: str) -> None:
+    assert repr(Actions(actions)) == text
 
 
 def test_equality_is_by_names_and_vectors() -> None:
@@ -137,7 +154,7 @@ def test_what_may_mean_another_thing_is_refused(available: Any, error: type[Exce
 @pytest.mark.parametrize("names", [np.array(["a", "b"]), pd.Index(["a", "b"]), {"a": 0, "b": 0}.keys()])
 def test_names_from_other_containers(names: Any) -> None:
     actions = Actions(names)
-    assert actions.names == ["a", "b"]
+    assert list(actions.names or ()) == ["a", "b"]
     np.testing.assert_array_equal(actions.vectors, np.eye(2))
 
 

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 import overcast as oc
+from overcast import _records, models
 from overcast._check import Array
+from overcast.beliefs.base import Generators
 from overcast.features import Bilinear, Disjoint, FeatureMap, Function, Linear, Polynomial, Quadratic
-from overcast.models import Estimate, Outlook
-from overcast.models.base import Generators, Progress
-from overcast.policies import Policy
+from overcast.models import Estimate, Model, Progress
+from overcast.policies import Outlook, Policy
 from support import refused
 
 K, C = 5, 3
@@ -67,7 +68,8 @@ def _state(bandit: oc.Bandit) -> dict[str, Any]:
         "rng": bandit._rng.bit_generator.state,
         "round": bandit._round,
         "dim": bandit._dim,
-        "open": {ticket: (index, evidence.tolist()) for ticket, (index, evidence) in bandit._open.items()},
+        "open": list(bandit._open),
+        "waiting": {name: value.tolist() for name, value in _records.pack(list(bandit._open.values())).items()},
         "learner": None if learner is None else {name: value.tolist() for name, value in learner.state().items()},
     }
 
@@ -784,3 +786,81 @@ def test_a_failed_outcome_of_one_block_touches_no_block() -> None:
     with unchanged(bandit), refused(ValueError, "LinearModel", "scale the contexts"):
         bandit.learn(decision, 1.0, context=[1e300, 1e300])
     bandit.learn(decision, 1.0)
+
+
+@pytest.mark.parametrize("name", ["model", "actions", "recalibrated", "samples", "learnt"])
+def test_what_a_bandit_is_made_of_cannot_be_replaced(name: str) -> None:
+    bandit = _bandit()
+    decision = bandit.decide(np.ones(C))
+    with unchanged(bandit), pytest.raises(AttributeError):
+        setattr(bandit, name, getattr(bandit, name))
+    bandit.learn(decision, 1.0)
+
+
+def test_another_policy_goes_on_with_what_was_learnt(tmp_path: Path) -> None:
+    bandit = _bandit()
+    for _ in range(5):
+        bandit.learn(bandit.decide(np.ones(C)), 1.0)
+    before = bandit.estimate(np.ones(C))
+    bandit.policy = oc.Greedy()
+    assert bandit.decide(np.ones(C)).index == int(np.argmax(before.mean))
+    bandit.save(tmp_path / "bandit")
+    assert oc.Bandit.load(tmp_path / "bandit").policy == oc.Greedy()
+    with unchanged(bandit), refused(TypeError, "Bandit", "policy must be a policy such as UCB(beta)"):
+        bandit.policy = "greedy"  # type: ignore[assignment]
+
+
+def test_what_was_learnt_can_be_read(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    bandit = oc.Bandit(np.eye(2), oc.LinearModel(Bilinear()), oc.UCB())
+    assert bandit.learnt._asdict() == {"rounds": 0, "open": 0, "noise": None, "ridge": None, "theta": None}
+    theta = [3.0, -1.0, 0.5, 2.0]
+    for _ in range(300):
+        context = rng.normal(size=2)
+        decision = bandit.decide(oc.Gaussian(context, 0.0))
+        reward = np.dot(theta[2 * decision.index : 2 * decision.index + 2], context)
+        bandit.learn(decision, float(reward) + 0.1 * rng.normal())
+    bandit.decide(np.ones(2))
+    learnt = bandit.learnt
+    assert (learnt.rounds, learnt.open) == (300, 1)
+    assert learnt.theta is not None
+    assert learnt.noise is not None
+    assert learnt.ridge is not None
+    assert list(learnt.theta) == ["x1 c1", "x1 c2", "x2 c1", "x2 c2"]
+    # 0.1 / sqrt(300 / 2 / 2) is the largest standard error, and six of them are exceeded with probability below 1e-7.
+    np.testing.assert_allclose(np.array(list(learnt.theta.values())), theta, atol=6 * 0.012)
+    assert learnt.noise == pytest.approx(0.1, abs=6 * 0.1 / np.sqrt(2 * 300))
+    assert learnt.ridge == pytest.approx(4 / np.sum(np.square(theta)), rel=0.05)
+    bandit.save(tmp_path / "bandit")
+    assert oc.Bandit.load(tmp_path / "bandit").learnt == learnt
+
+
+def test_merged_rounds_are_counted_together() -> None:
+    one, two = _bandit(), _bandit()
+    for bandit, n in ((one, 3), (two, 4)):
+        for _ in range(n):
+            bandit.learn(bandit.decide(np.ones(C)), 1.0)
+    one.forget(one.decide(np.ones(C)))
+    one.merge(two)
+    assert (one.learnt.rounds, one.learnt.open) == (7, 0)
+
+
+@pytest.mark.parametrize(
+    ("model", "known"),
+    [
+        (oc.LinearModel(Quadratic(), ridge=2.0), ["ridge", "theta"]),
+        (oc.LinearModel(Quadratic(), ridge=2.0, noise=0.1), ["noise", "ridge", "theta"]),
+        (oc.LinearModel(Quadratic()), ["noise", "ridge", "theta"]),
+        (oc.KernelModel(oc.kernels.RBF(1.0), ridge=0.5), ["ridge"]),
+        (models.MeanContext(oc.LinearModel(Quadratic())), ["noise", "ridge", "theta"]),
+        (models.FixedProfile(Quadratic()), ["ridge"]),
+        (models.NoisyContext(Quadratic()), ["ridge", "theta"]),
+        (models.Exp4(Quadratic(), 5), []),
+    ],
+    ids=repr,
+)
+def test_each_model_tells_what_it_knows(model: Model, known: list[str]) -> None:
+    bandit = oc.Bandit(ACTIONS, model, oc.UCB(1.0))
+    bandit.learn(bandit.decide(np.ones(C)), 1.0)
+    learnt = bandit.learnt._asdict()
+    assert [name for name in ("noise", "ridge", "theta") if learnt[name] is not None] == known

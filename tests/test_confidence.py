@@ -107,7 +107,7 @@ def test_kernel_is_theorem_3(delta: float, sigma: float, ridge: float, t: int, k
 
 @SITUATIONS
 def test_kernel_spends_all_of_delta_on_the_band(delta: float, sigma: float, ridge: float, t: int, k: int) -> None:
-    """Theorem 1 spends half of it, so that twice the delta gives the same widths, and the same bound."""
+    """Theorem 1 spends half of delta, so twice the delta gives the same widths and the same bound."""
     progress, delta = Progress(t, 0.7 * t, ridge, k), min(delta, 0.4)
     kernel, linear = Kernel(delta, sigma, 1.3, 0.9), Expected(2 * delta, sigma, 1.3, 0.9)
     assert float(kernel.beta(progress)) == pytest.approx(float(linear.beta(progress)), rel=1e-14)
@@ -127,7 +127,7 @@ def test_the_bound_uses_the_beta_it_is_given() -> None:
 
 
 def test_first_round_is_covered_without_data() -> None:
-    """At t = 1 nothing was seen: theta-hat = 0, whose distance to theta is lambda^{1/2} ||theta||."""
+    """At t = 1 there is no data: theta-hat = 0, and its distance to theta is lambda^{1/2} ||theta||."""
     nothing = Progress(1, 0.0, 2.0, 10)
     for cls in CLASSES:
         assert float(cls(norm=3.0).beta(nothing)) >= math.sqrt(2.0) * 3.0

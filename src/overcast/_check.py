@@ -1,4 +1,4 @@
-"""Argument checks. Every error is one line: owner, parameter, what was expected, what came."""
+"""Argument checks. Every error is one line: owner, parameter, what was expected, and what came."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 
-# Weights and probabilities read from text files rarely sum to one to the last bit.
+# Weights that were read from text files rarely sum to one to the last bit.
 WEIGHT_TOLERANCE = 1e-6
 
 
 def array(owner: str, name: str, value: ArrayLike, shape: Sequence[int | str]) -> Array:
     """Return a read-only float copy of `value` after checking its shape and that it is finite.
 
-    `shape` mixes fixed sizes and axis letters: ("n", 2) is any number of rows of two.
+    `shape` mixes fixed sizes and axis letters: ("n", 2) allows any number of rows of two.
     """
     return checked(owner, name, floats(owner, name, value), shape)
 
 
 def checked(owner: str, name: str, out: Array, shape: Sequence[int | str]) -> Array:
-    """Return `out` itself, made read-only, after the same checks as `array`; for arrays nobody else holds."""
+    """Make `out` itself read-only and return it, after the checks of `array`; for arrays that nobody else holds."""
     expected = tuple(shape)
     fits = out.ndim == len(expected) and all(
         isinstance(want, str) or want == got for want, got in zip(expected, out.shape, strict=False)
@@ -41,7 +41,7 @@ def checked(owner: str, name: str, out: Array, shape: Sequence[int | str]) -> Ar
 
 
 def read_only(out: Array) -> Array:
-    """Return the array itself, closed to writing."""
+    """Make the array itself read-only, and return it."""
     out.setflags(write=False)
     return out
 
@@ -49,7 +49,7 @@ def read_only(out: Array) -> Array:
 def floats(owner: str, name: str, value: ArrayLike) -> Array:
     """Return a float copy of `value`, of any shape; masked entries become NaN."""
     if isinstance(value, np.ma.MaskedArray):
-        # np.asarray would drop the mask and keep the fill values as if they were data.
+        # np.asarray would drop the mask and treat the values under it as data.
         value = np.ma.filled(value.astype(np.float64), np.nan)
     try:
         raw = np.asarray(value)
@@ -61,7 +61,7 @@ def floats(owner: str, name: str, value: ArrayLike) -> Array:
 
 
 def vector(owner: str, name: str, value: ArrayLike, size: int | str) -> Array:
-    """Return a read-only float vector like `array`; one number counts as a vector of length one."""
+    """Return a read-only float vector, with the checks of `array`; a single number counts as a vector of length one."""
     out = floats(owner, name, value)
     return checked(owner, name, out.reshape(1) if out.ndim == 0 else out, (size,))
 
@@ -97,7 +97,7 @@ def number(
 
 
 def integer(owner: str, name: str, value: Any, *, at_least: int | None = None) -> int:
-    """Return `value` as an int; floats and booleans are refused."""
+    """Return `value` as an int; raise TypeError for floats and booleans."""
     try:
         if isinstance(value, (bool, np.bool_)):
             raise TypeError
@@ -110,7 +110,7 @@ def integer(owner: str, name: str, value: Any, *, at_least: int | None = None) -
 
 
 def table(owner: str, name: str, frame: Any) -> Array:
-    """Return the numbers of a pandas DataFrame, missing ones as NaN; a column of anything else is an error."""
+    """Return the numbers of a pandas DataFrame, with NaN for missing ones; raise TypeError for other columns."""
     for column, dtype in frame.dtypes.items():
         if dtype.kind not in "fiub":
             raise TypeError(f"{owner}: {name} must have numeric columns, got {dtype} in column {column!r}")
@@ -136,7 +136,7 @@ def weights(owner: str, value: ArrayLike | None, n: int) -> Array:
 
 
 def labels(owner: str, name: str, value: ArrayLike, n: int) -> NDArray[np.intp]:
-    """Return `n` labels, all whole numbers or all names, as numbers from zero in their order."""
+    """Return `n` labels, all whole numbers or all names, as indices into the sorted distinct labels."""
     raw = np.asarray(value, dtype=object)
     if raw.shape != (n,):
         raise ValueError(f"{owner}: {name} must have shape ({n},), got {_axes(raw.shape)}")
@@ -161,7 +161,7 @@ def _axes(shape: Sequence[int | str]) -> str:
 
 
 def short(value: object) -> str:
-    """Return type and value on one line of bounded length, for error messages."""
+    """Return the type and the value on one line of bounded length, for error messages."""
     text = repr(value).replace("\n", " ")
     kind = type(value).__name__
     return f"{kind} {text}" if len(text) <= 40 else f"{kind} {text[:37]}..."

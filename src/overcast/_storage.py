@@ -9,20 +9,20 @@ import os
 import uuid
 import zipfile
 from collections.abc import Iterator, Sequence
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
 from overcast import _check, confidence, features, kernels, models, policies
 
 FORMAT = "overcast-bandit"
-VERSION = 1
+VERSION = 2
 
 _MODULES = {"confidence": confidence, "features": features, "kernels": kernels, "models": models, "policies": policies}
 
 
 def config(value: Any) -> Any:
-    """Return a model or policy as JSON data, or None where it holds a function or a class from outside the package."""
+    """Return a model or policy as JSON data, or None if it holds a function or a class from outside the package."""
     try:
         return _encode(value)
     except TypeError:
@@ -45,10 +45,12 @@ def given_or_stored(path: str | os.PathLike[str], name: str, given: Any, header:
 
 def _encode(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        kind = next((f"{name}.{type(value).__name__}" for name in _MODULES if _known(name, value)), None)
-        if kind is None:
+        name = type(value).__name__
+        home = [key for key, module in _MODULES.items() if getattr(module, name, None) is type(value)]
+        if not home:
             raise TypeError
-        return {"type": kind} | {field.name: _encode(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        own = {field.name: _encode(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {"type": f"{home[0]}.{name}", **own}
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, tuple):
@@ -56,10 +58,6 @@ def _encode(value: Any) -> Any:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     raise TypeError
-
-
-def _known(module: str, value: object) -> bool:
-    return getattr(_MODULES[module], type(value).__name__, None) is type(value)
 
 
 def _decode(data: Any) -> Any:
@@ -72,14 +70,15 @@ def _decode(data: Any) -> Any:
     return kind(**{field: _decode(value) for field, value in data.items() if field != "type"})
 
 
-def check_names(names: list[Any] | None) -> list[Any] | None:
+def check_names(names: Sequence[Any] | None) -> list[Any] | None:
     """Return the names if JSON gives them back as they are."""
-    if names is not None:
-        names = [name.item() if isinstance(name, np.generic) else name for name in names]
-        odd = [name for name in names if not isinstance(name, (str, int, float)) or isinstance(name, bool)]
-        if odd:
-            raise TypeError(f"Bandit: save needs names that are strings or numbers, got {_check.short(odd[0])}")
-    return names
+    if names is None:
+        return None
+    plain = [name.item() if isinstance(name, np.generic) else name for name in names]
+    odd = [name for name in plain if not isinstance(name, (str, int, float)) or isinstance(name, bool)]
+    if odd:
+        raise TypeError(f"Bandit: save needs names that are strings or numbers, got {_check.short(odd[0])}")
+    return plain
 
 
 def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, np.ndarray[Any, Any]]) -> None:
@@ -107,7 +106,7 @@ def write_arrays(path: str | os.PathLike[str], arrays: dict[str, np.ndarray[Any,
 
 
 def read_arrays(path: str | os.PathLike[str], needed: Sequence[str]) -> dict[str, np.ndarray[Any, Any]] | None:
-    """Return the arrays that `write_arrays` left, or None where there is no file that can be read and has `needed`."""
+    """Return the arrays that `write_arrays` left, or None if no readable file there has all of `needed`."""
     try:
         with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
             arrays = dict(file)
@@ -118,28 +117,26 @@ def read_arrays(path: str | os.PathLike[str], needed: Sequence[str]) -> dict[str
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
     """Return what `write` wrote."""
-    with open(path, "rb") as raw, damage(path), np.load(_archive(raw), allow_pickle=False) as file:
-        arrays = {name: file[name] for name in file.files}
+    with open(path, "rb") as raw, damage(path):
+        if not zipfile.is_zipfile(raw):
+            raise ValueError("it is not an archive of arrays")
+        raw.seek(0)
+        with np.load(raw, allow_pickle=False) as file:
+            arrays = dict(file)
         header = json.loads(arrays.pop("header").tobytes())
         for name, values in arrays.items():
             if not np.isfinite(values).all():
                 raise ValueError(f"{name} holds numbers that are not finite")
         known = header["format"] == FORMAT
         version = int(header["version"])
-    if not known or version > VERSION:
+    if not known or version != VERSION:
         what = f"version {version}" if known else f"format {header['format']!r}"
+        other = "newer" if not known or version > VERSION else "earlier"
         raise ValueError(
-            f"Bandit: {os.fspath(path)} must be a bandit file of version {VERSION} or older, got {what}; "
-            "load it with a newer overcast"
+            f"Bandit: {os.fspath(path)} must be a bandit file of version {VERSION}, got {what}; load it with the "
+            f"{other} overcast that wrote it"
         )
     return header, arrays
-
-
-def _archive(raw: BinaryIO) -> BinaryIO:
-    if not zipfile.is_zipfile(raw):
-        raise ValueError("it is no archive of arrays")
-    raw.seek(0)
-    return raw
 
 
 @contextlib.contextmanager
@@ -149,6 +146,5 @@ def damage(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except Exception as error:  # one flipped bit can ask for a password, a compression method, any amount of memory
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueError(
-            f"Bandit: {os.fspath(path)} must be a file that save() wrote; it is damaged: {reason}"
-        ) from error
+        text = f"Bandit: {os.fspath(path)} must be a file that save() wrote; it is damaged: {reason}"
+        raise ValueError(text) from error

@@ -1,4 +1,4 @@
-"""The action set of a bandit: vectors, and names where the user gave them."""
+"""The action set of a bandit: vectors, with names if the user gives them."""
 
 from __future__ import annotations
 
@@ -11,27 +11,48 @@ from numpy.typing import ArrayLike, NDArray
 from overcast import _check
 from overcast._check import Array
 
+# Names that the repr shows before it counts the rest.
+SHOWN = 5
+
 
 class Actions:
-    """k actions as vectors (k, a), by name where names were given.
+    """k actions as vectors (k, a), with names if they were given.
 
     Parameters
     ----------
     actions : (k, a) array; mapping name -> vector; DataFrame whose index holds the names; or a list of names, which
         become unit vectors
+
+    Examples
+    --------
+    >>> Actions({"early": [0.0, 1.0], "late": [1.0, 0.0]})
+    Actions(early, late; 2 dimensions)
+    >>> Actions([[0.0], [1.0], [2.0]])
+    Actions(3 unnamed, 1 dimension)
     """
 
     def __init__(self, actions: Any) -> None:
-        self.names, vectors = _names_and_vectors(actions)
-        self.vectors: Array = _check.array("Bandit", "actions", vectors, ("k", "a"))
+        names, vectors = _names_and_vectors(actions)
+        self._names = None if names is None else tuple(names)
+        self._vectors = _check.array("Bandit", "actions", vectors, ("k", "a"))
         if self.names is not None:
             self._index = {name: i for i, name in enumerate(self.names)}
             if len(self._index) < len(self.names):
                 twice = next(name for i, name in enumerate(self.names) if self._index[name] != i)
                 raise ValueError(f"Bandit: actions must have distinct names, got {twice!r} twice")
 
+    @property
+    def names(self) -> tuple[Any, ...] | None:
+        """The names in order; None if actions have none."""
+        return self._names
+
+    @property
+    def vectors(self) -> Array:
+        """(k, a), read-only."""
+        return self._vectors
+
     def __len__(self) -> int:
-        return len(self.vectors)
+        return len(self._vectors)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Actions):
@@ -40,14 +61,23 @@ class Actions:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __repr__(self) -> str:
+        k, a = self.vectors.shape
+        dimensions = f"{a} dimension{'s' * (a > 1)}"
+        if self.names is None:
+            return f"Actions({k} unnamed, {dimensions})"
+        shown = [f"{' '.join(str(name).split()):.40}" for name in self.names[:SHOWN]]
+        more = [f"{k - SHOWN} more"] * (k > SHOWN)
+        return f"Actions({', '.join(shown + more)}; {dimensions})"
+
     def __getitem__(self, index: int) -> Any:
-        """Return the name of an action, or its vector (a,) where there are no names."""
+        """Return the name of an action, or its vector (a,) if the actions have no names."""
         return self.vectors[index] if self.names is None else self.names[index]
 
     def mask(self, available: Any) -> NDArray[np.bool_]:
         """Return which actions are available, shape (k,), from names, indices or a mask.
 
-        A mapping or a pandas Series of booleans is a mask by name.
+        A mapping or a pandas Series from names to booleans is a mask by name.
         """
         k = len(self)
         if hasattr(available, "to_dict") and getattr(available, "ndim", 1) == 1 and self.names is not None:
@@ -58,9 +88,8 @@ class Actions:
             available = [name for name, allowed in available.items() if self._flag(allowed)]
         one_axis = hasattr(available, "__iter__") and getattr(available, "ndim", 1) == 1
         if isinstance(available, (str, bytes)) or not one_axis:
-            raise TypeError(
-                f"Bandit: available must be a list of names or indices, or a mask, got {_check.short(available)}"
-            )
+            expected = "a list of names or indices, or a mask"
+            raise TypeError(f"Bandit: available must be {expected}, got {_check.short(available)}")
         items = list(available)
         if items and all(isinstance(item, (bool, np.bool_)) for item in items):
             if len(items) != k:
@@ -121,7 +150,6 @@ def _aligned(actions: Mapping[Any, ArrayLike]) -> list[Array]:
     first = len(vectors[0])
     for name, vector in zip(actions, vectors, strict=True):
         if len(vector) != first:
-            raise ValueError(
-                f"Bandit: actions must have vectors of one length, got {first} and, for {name!r}, {len(vector)}"
-            )
+            got = f"{first} and, for {name!r}, {len(vector)}"
+            raise ValueError(f"Bandit: actions must have vectors of one length, got {got}")
     return vectors

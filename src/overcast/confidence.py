@@ -1,8 +1,8 @@
 """The paper's confidence widths beta_t and regret bounds, theorem by theorem.
 
-Assumptions shared by all: the noise is sigma-subgaussian, ||theta|| <= norm, ||phi(x, c)|| <= 1, ridge >= 1 for the
-regret bounds, and c_t ~ mu_t. Rewards then lie in [-norm, norm], an interval of length 2 norm. With a `KernelModel`
-read ||f|| for ||theta|| and k_{x,c} for phi(x, c); all of them apply.
+All theorems assume that the noise is sigma-subgaussian, ||theta|| <= norm, ||phi(x, c)|| <= 1, and c_t ~ mu_t; the
+regret bounds also assume ridge >= 1. Rewards then lie in [-norm, norm], an interval of length 2 norm. All theorems also
+apply to a `KernelModel`, with ||f|| for ||theta|| and k_{x,c} for phi(x, c).
 """
 
 from __future__ import annotations
@@ -29,15 +29,19 @@ class Confidence(ABC):
     Parameters
     ----------
     delta : failure probability, in (0, 1)
-    noise : sigma, the subgaussian scale of the reward noise
+    noise : sigma, the subgaussian scale of the noise of rewards
     norm : bound on ||theta||
+    reward_range : length of the interval that holds f(x, c). None takes the paper's printed constant: the noise from
+        the hidden context, which 2 norm bounds, counts as (2 norm)-subgaussian. With a given range R it counts as
+        (R / 2)-subgaussian (Hoeffding's lemma), which is a quarter of the variance when R = 2 norm.
     """
 
     delta: float = 0.05
     noise: float = 0.1
     norm: float = 1.0
+    reward_range: float | None = None
 
-    #: the simulation setting the theorem speaks of, and the samples= it needs
+    #: the simulation setting that the theorem is about, and the samples= that it needs
     setting: ClassVar[str]
     samples: ClassVar[str | None] = None
 
@@ -46,55 +50,34 @@ class Confidence(ABC):
         _check.number(name, "delta", self.delta, above=0.0, below=1.0)
         _check.number(name, "noise", self.noise, at_least=0.0)
         _check.number(name, "norm", self.norm, above=0.0)
-
-    @property
-    def span(self) -> float:
-        """The length of the interval that rewards lie in."""
-        return 2.0 * self.norm
-
-    @abstractmethod
-    def beta(self, progress: Progress) -> Array:
-        """Return beta_t given what was seen before round t."""
-
-    @abstractmethod
-    def regret_bound(self, progress: Progress, beta: Array) -> Array:
-        """Return the bound on R_T, where `progress` holds T and log det V_T, and `beta` is beta_T."""
-
-
-@dataclass(frozen=True)
-class _Ranged(Confidence):
-    """Adds the range of the rewards, which drives the noise that a hidden context adds.
-
-    Parameters
-    ----------
-    reward_range : length of the interval that f(x, c) lies in. None takes the paper's printed constant: the hidden
-        context's noise, bounded by 2 norm, counts as 2 norm-subgaussian. A given range R counts as R/2-subgaussian
-        (Hoeffding's lemma), which is four times less variance when R = 2 norm.
-    """
-
-    reward_range: float | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
         if self.reward_range is not None:
-            _check.number(type(self).__name__, "reward_range", self.reward_range, above=0.0)
+            _check.number(name, "reward_range", self.reward_range, above=0.0)
 
     @property
     def proxy(self) -> float:
-        """rho = sqrt(4 + sigma^2) as printed, for norm 1: the scale of reward noise and hidden context together."""
+        """rho, the subgaussian scale of noise and hidden context together: sqrt(4 + sigma^2) as printed, for norm 1."""
         hidden = 2.0 * self.norm if self.reward_range is None else self.reward_range / 2.0
         return math.hypot(hidden, self.noise)
 
     @property
     def span(self) -> float:
-        return super().span if self.reward_range is None else self.reward_range
+        """Length of the interval that holds all rewards."""
+        return 2.0 * self.norm if self.reward_range is None else self.reward_range
+
+    @abstractmethod
+    def beta(self, progress: Progress) -> Array:
+        """Return beta_t, given the progress before round t."""
+
+    @abstractmethod
+    def regret_bound(self, progress: Progress, beta: Array) -> Array:
+        """Return the bound on R_T; `progress` holds T and log det V_T, and `beta` is beta_T."""
 
 
 @dataclass(frozen=True)
-class Expected(_Ranged):
+class Expected(Confidence):
     """Theorem 1, expected features: beta_t(sqrt(4 + sigma^2), delta / 2). For hidden contexts.
 
-    It stays valid when some contexts are revealed, whose noise is smaller.
+    It stays valid when some contexts are revealed, because their noise is smaller.
 
     Examples
     --------
@@ -114,11 +97,11 @@ class Expected(_Ranged):
 
 
 @dataclass(frozen=True)
-class Sampled(_Ranged):
+class Sampled(Confidence):
     """Theorem 1, sampled features with L = t: beta~_t of the appendix. For hidden contexts and `samples="t"`.
 
-    Two constants are corrected: the last term is lambda^{1/2} norm, and sum_{s<=t} 1/s <= 1 + log t, so that t = 1
-    is covered.
+    Two constants differ from the print: the last term is lambda^{1/2} norm, and sum_{s<=t} 1/s <= 1 + log t, which
+    also covers t = 1.
     """
 
     setting: ClassVar[str] = "hidden"
@@ -137,10 +120,10 @@ class Sampled(_Ranged):
 
 
 @dataclass(frozen=True)
-class Observed(_Ranged):
+class Observed(Confidence):
     """Theorem 2: beta_t(sigma, delta / 3). For contexts that are revealed after every decision.
 
-    `reward_range` enters the regret bound alone.
+    Only the regret bound uses `reward_range`.
     """
 
     setting: ClassVar[str] = "observed"
@@ -155,16 +138,16 @@ class Observed(_Ranged):
 
 
 @dataclass(frozen=True)
-class Kernel(_Ranged):
+class Kernel(Confidence):
     """Theorem 3 and its lemma: beta_t = rho sqrt(2 log(det(I + K_t / lambda)^{1/2} / delta)) + lambda^{1/2} norm.
 
     For `KernelModel` with exact embeddings and hidden contexts; `norm` bounds ||f|| in the kernel's Hilbert space, and
-    ||k_{x,c}|| <= 1. As printed, rho enters the determinant and multiplies the last term; read so, it equals the
-    linear beta_t for a linear kernel.
+    ||k_{x,c}|| <= 1. The paper prints rho inside the determinant and as a factor of the last term. The formula above
+    equals the linear beta_t for a linear kernel.
 
-    The band f-hat_t(x) +- beta_t width_t(x) holds for all x and t with probability at least 1 - delta. All of delta is
-    spent on it, so that the regret bound, which needs the luck of the contexts too, holds with at least
-    1 - delta - (delta / 2)^4: the printed constant of the luck is twice what rewards in an interval need.
+    The band f-hat_t(x) +- beta_t width_t(x) holds for all x and t with probability at least 1 - delta. It spends all of
+    delta. The regret bound also depends on the luck of the contexts, so it holds with probability at least
+    1 - delta - (delta / 2)^4: the printed constant for the luck is twice what rewards in an interval need.
 
     Examples
     --------
@@ -184,9 +167,9 @@ class Kernel(_Ranged):
 
 
 def information_gain(gram: ArrayLike, ridge: float) -> float:
-    """Return log det(I + K / lambda) / 2 for a Gram matrix K (t, t): what t rounds tell of f, in nats.
+    """Return log det(I + K / lambda) / 2 for a Gram matrix K (t, t): the information of t rounds about f, in nats.
 
-    The largest over all choices of T rounds is the paper's gamma_T; `runs.information_gain` has that of a run.
+    The paper's gamma_T is the maximum over all choices of T rounds; `runs.information_gain` is the value of a run.
 
     Examples
     --------
@@ -197,7 +180,7 @@ def information_gain(gram: ArrayLike, ridge: float) -> float:
     K = _check.array("information_gain", "gram", gram, (size, size))
     ridge = _check.number("information_gain", "ridge", ridge, above=0.0)
     if np.abs(K - K.T).max() > 1e-8 * np.abs(K).max():
-        raise ValueError("information_gain: gram must be symmetric, got another; pass kernel(points, points)")
+        raise ValueError("information_gain: gram must be symmetric, got one that is not; pass kernel(points, points)")
     sign, log_det = np.linalg.slogdet(np.eye(size) + K / ridge)
     if sign <= 0.0:
         raise ValueError("information_gain: gram must be positive semi-definite, got a negative determinant")
@@ -215,10 +198,10 @@ def _root_ridge(progress: Progress) -> float:
 
 
 def _ellipsoid(proxy: float, delta: float, progress: Progress) -> Array:
-    """rho sqrt(2 log(det(V_t)^{1/2} / (delta det(V_0)^{1/2}))), Lemma 1 without its last term."""
+    """Return rho sqrt(2 log(det(V_t)^{1/2} / (delta det(V_0)^{1/2}))): Lemma 1 without its last term."""
     return np.asarray(proxy * np.sqrt(progress.log_det + 2 * math.log(1 / delta)))
 
 
 def _ucb_regret(progress: Progress, beta: Array) -> Array:
-    """beta_T sqrt(8 T log(det V_T / det V_0)), Lemma 2."""
+    """Return beta_T sqrt(8 T log(det V_T / det V_0)): Lemma 2."""
     return np.asarray(beta * np.sqrt(8 * progress.round * np.asarray(progress.log_det)))

@@ -31,7 +31,7 @@ WEIGHTS = np.array([0.1, 0.35, 0.0, 0.25, 0.3])
 COV = np.array([[1.3, -0.6], [-0.6, 0.8]])
 LEVELS = [0.1, 0.4, 0.9]
 
-# The kind of spread that each is expected to have: points, variances or covariances.
+# The kind of `cov` that each should have: 0 for points, 1 for variances, 2 for covariances.
 CLOUDS: dict[str, tuple[Belief, int]] = {
     "point": (PointMass([0.5, -0.3]), 0),
     "gaussian scalar": (Gaussian([1.0, -0.5], 0.7), 1),
@@ -72,8 +72,8 @@ def _moments(cloud: Cloud) -> tuple[Array, Array]:
     mean = sum(w * m for w, m in zip(cloud.weights, cloud.centres, strict=True))
     second = np.zeros((len(mean), len(mean)))
     for i, (w, m) in enumerate(zip(cloud.weights, cloud.centres, strict=True)):
-        spread = np.zeros(len(m)) if cloud.spread is None else cloud.spread[i]
-        second += w * ((np.diag(spread) if spread.ndim == 1 else spread) + np.outer(m, m))
+        cov = np.zeros(len(m)) if cloud.cov is None else cloud.cov[i]
+        second += w * ((np.diag(cov) if cov.ndim == 1 else cov) + np.outer(m, m))
     return mean, second - np.outer(mean, mean)
 
 
@@ -82,9 +82,9 @@ def test_a_cloud_has_the_moments_of_its_belief(belief: Belief, kind: int) -> Non
     cloud = _cloud(belief)
     n = len(cloud.weights)
     assert cloud.centres.shape == (n, belief.dim)
-    assert kind_of(cloud.spread) == kind
-    if cloud.spread is not None:
-        assert cloud.spread.shape == (n, *(belief.dim,) * kind)
+    assert kind_of(cloud.cov) == kind
+    if cloud.cov is not None:
+        assert cloud.cov.shape == (n, *(belief.dim,) * kind)
     assert cloud.weights.sum() == pytest.approx(1.0, abs=1e-14)
     mean, cov = _moments(cloud)
     np.testing.assert_allclose(mean, belief.mean(), rtol=1e-12, atol=1e-14)
@@ -108,7 +108,7 @@ def test_beliefs_that_are_no_clouds() -> None:
 
 
 def test_a_product_with_too_many_components_is_no_cloud() -> None:
-    """Its characteristic function is the product of the parts' all the same."""
+    """Its characteristic function is still the product of those of its parts."""
     coin = Mixture([Gaussian(0.0, 1.0), PointMass(1.0)])
     few, many = Independent([coin] * 10), Independent([coin] * 17)
     assert len(_cloud(few).weights) == 1024
@@ -143,8 +143,8 @@ def test_products_of_all_kinds(parts: tuple[Cloud, ...]) -> None:
     mean, cov = _moments(cloud)
     np.testing.assert_allclose(mean, np.concatenate([_moments(part)[0] for part in parts]), rtol=1e-12)
     for i, j in itertools.product(range(3), repeat=2):
-        block = cov[2 * i : 2 * i + 2, 2 * j : 2 * j + 2]
-        np.testing.assert_allclose(block, _moments(parts[i])[1] if i == j else 0.0, rtol=1e-12, atol=1e-14)
+        corner = cov[2 * i : 2 * i + 2, 2 * j : 2 * j + 2]
+        np.testing.assert_allclose(corner, _moments(parts[i])[1] if i == j else 0.0, rtol=1e-12, atol=1e-14)
     w = np.random.default_rng(2).normal(size=(6, 6))
     expected = np.prod([part.characteristic(w[:, 2 * i : 2 * i + 2]) for i, part in enumerate(parts)], axis=0)
     np.testing.assert_allclose(cloud.characteristic(w), expected, rtol=1e-12)
@@ -163,8 +163,8 @@ def test_rows_keep_their_weights() -> None:
     part = THIRD.rows(slice(1, 2))
     assert part.weights.tolist() == [0.4]
     np.testing.assert_array_equal(part.centres, POINTS[4:])
-    np.testing.assert_array_equal(part.spread, [2 * COV])
-    assert FIRST.rows(slice(0, 1)).spread is None
+    np.testing.assert_array_equal(part.cov, [2 * COV])
+    assert FIRST.rows(slice(0, 1)).cov is None
 
 
 @pytest.mark.parametrize("belief", [*(b for b, _ in CLOUDS.values()), *OTHERS.values()], ids=[*CLOUDS, *OTHERS])

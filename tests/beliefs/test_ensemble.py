@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from overcast._check import Array
-from overcast.beliefs import Ensemble
+from overcast.beliefs import Belief, Ensemble
 
 POINTS = np.random.default_rng(0).normal(size=(6, 3))
 WEIGHTS = np.array([0.1, 0.2, 0.0, 0.4, 0.3, 0.0])
+EXAMPLES: list[Belief] = [Ensemble(POINTS[:, :2]), Ensemble(POINTS[:, :2], [0.1, 0.3, 0.0, 0.2, 0.15, 0.25])]
 
 
 @pytest.mark.parametrize("weights", [None, WEIGHTS])
@@ -96,3 +97,47 @@ def test_refuses(points: object, weights: object, kind: type[Exception], message
     with pytest.raises(kind, match=re.escape(message)) as caught:
         Ensemble(points, weights)  # type: ignore[arg-type]
     assert "\n" not in str(caught.value)
+
+
+def test_points_and_weights_are_shown_and_closed_to_writing() -> None:
+    belief = Ensemble(POINTS, WEIGHTS)
+    np.testing.assert_array_equal(belief.points, POINTS)
+    np.testing.assert_array_equal(belief.weights, WEIGHTS)
+    for array in (belief.points, belief.weights):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1.0
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+def test_distribution_function_and_quantiles_by_naive_loops(weights: Array | None) -> None:
+    belief = Ensemble(POINTS, weights)
+    w = np.full(6, 1 / 6) if weights is None else weights
+    for i, v in itertools.product(range(3), [*POINTS[:, 0], -9.0, 0.1, 9.0]):
+        expected = sum(w[j] for j in range(6) if POINTS[j, i] <= v)
+        assert belief.cdf(np.full(3, v))[i] == pytest.approx(expected, abs=1e-14)
+    for p in (0.0, 0.05, 0.1, 0.5, 0.7, 0.95, 1.0):
+        for i in range(3):
+            reached = [x for x in sorted(POINTS[w > 0, i]) if w[POINTS[:, i] <= x].sum() >= p - 1e-12]
+            assert belief.quantile(p)[i] == reached[0]
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 6, 10, 49])
+def test_quantiles_of_equal_weights_are_those_of_numpy(n: int) -> None:
+    points = np.random.default_rng(n).normal(size=(n, 2))
+    levels = np.arange(1, n + 1) / n
+    expected = np.quantile(points, levels - 0.5 / n, axis=0, method="inverted_cdf")
+    np.testing.assert_array_equal(Ensemble(points).quantile(levels), expected)
+
+
+def test_members_and_the_draws_they_are_worth() -> None:
+    assert Ensemble(POINTS).members == 6
+    assert Ensemble(POINTS).sample_size == pytest.approx(6.0)
+    assert Ensemble(POINTS, WEIGHTS).sample_size == pytest.approx(1 / 0.30)
+    assert Ensemble(POINTS, [0.9, 0.1, 0.0, 0.0, 0.0, 0.0]).sample_size == np.inf
+
+
+def test_the_stated_error_is_that_of_the_context_about_the_mean_of_n_draws() -> None:
+    centre, size = Ensemble(POINTS).stated_error()
+    np.testing.assert_allclose(centre, POINTS.mean(axis=0))
+    np.testing.assert_allclose(size, POINTS.std(axis=0) * np.sqrt(7 / 5))
+    np.testing.assert_array_equal(Ensemble([[0.1]] * 3).stated_error(), [[0.1], [0.0]])

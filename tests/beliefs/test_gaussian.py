@@ -4,13 +4,21 @@ import itertools
 import math
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 import scipy.stats
 
 from overcast._check import Array
-from overcast.beliefs import Gaussian
+from overcast.beliefs import Belief, Gaussian
+
+EXAMPLES: list[Belief] = [
+    Gaussian([1.0, -1.0], 0.5),
+    Gaussian([1.0, -1.0, 0.0], [0.5, 2.0, 0.0]),
+    Gaussian([100.0, -1.0], [[2.0, 0.7], [0.7, 1.0]]),
+    Gaussian([1.0, -1.0], sd=[0.5, 0.0]),
+]
 
 
 def _pairings(items: tuple[int, ...]) -> Iterator[list[tuple[int, int]]]:
@@ -126,8 +134,9 @@ def test_arguments_are_copied_and_results_read_only() -> None:
         ("a", 1.0, TypeError, "Gaussian: mean must be real numbers, got str 'a'"),
         ([0.0], -1.0, ValueError, "Gaussian: cov must be >= 0, got -1.0"),
         ([0.0], np.inf, ValueError, "Gaussian: cov must be finite, got inf"),
-        ([0.0], None, TypeError, "Gaussian: cov must be real numbers, got NoneType None"),
-        ([0.0, 0.0], [1.0, -2.0], ValueError, "Gaussian: cov must hold variances >= 0, got -2.0 at index 1"),
+        ([0.0], None, ValueError, "Gaussian: cov or sd must be given, and not both, got neither"),
+        ([0.0], "wide", TypeError, "Gaussian: cov must be real numbers, got str 'wide'"),
+        ([0.0, 0.0], [1.0, -2.0], ValueError, "Gaussian: cov must be >= 0, got -2.0 at index 1"),
         ([0.0, 0.0], [1.0], ValueError, "Gaussian: cov must have shape (2,), got (1,)"),
         ([0.0, 0.0], np.eye(3), ValueError, "Gaussian: cov must have shape (2, 2), got (3, 3)"),
         ([0.0], np.ones((1, 1, 1)), ValueError, "Gaussian: cov must have shape (1, 1), got (1, 1, 1)"),
@@ -172,3 +181,44 @@ def test_mean_of_n_draws_has_the_covariance_over_n() -> None:
     means = np.array([belief.sample_mean(7, rng) for _ in range(40_000)]) - [1.0, 2.0]
     products = means[:, :, None] * means[:, None, :]
     assert (np.abs(products.mean(axis=0) - cov / 7) < 5 * products.std(axis=0) / 200).all()
+
+
+def test_standard_deviations_are_the_roots_of_variances() -> None:
+    for sd in (2.0, [2.0, 0.5]):
+        belief, same = Gaussian([1.0, 2.0], sd=sd), Gaussian([1.0, 2.0], np.square(sd))
+        assert belief.to_json() == same.to_json()
+        np.testing.assert_array_equal(
+            belief.sample(5, np.random.default_rng(0)), same.sample(5, np.random.default_rng(0))
+        )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"cov": 1.0, "sd": 1.0}, "Gaussian: cov or sd must be given, and not both, got both"),
+        ({"sd": [1.0, -2.0]}, "Gaussian: sd must be >= 0, got -2.0 at index 1"),
+        ({"sd": np.eye(2)}, "Gaussian: sd must have shape (2,), got (2, 2)"),
+    ],
+)
+def test_refuses_standard_deviations(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)) as caught:
+        Gaussian([0.0, 0.0], **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_distribution_function_and_quantiles_are_those_of_scipy() -> None:
+    belief = Gaussian([1.0, -2.0, 3.0], np.diag([4.0, 0.25, 0.0]) + np.array([[0, 0.3, 0], [0.3, 0, 0], [0, 0, 0]]))
+    laws = [scipy.stats.norm(1.0, 2.0), scipy.stats.norm(-2.0, 0.5)]
+    values, levels = np.linspace(-6.0, 8.0, 9), np.array([0.0, 1e-6, 0.3, 0.5, 0.99, 1.0])
+    below, found = belief.cdf(np.tile(values[:, None], 3)), belief.quantile(levels)
+    for i, law in enumerate(laws):
+        np.testing.assert_allclose(below[:, i], law.cdf(values), rtol=1e-12)
+        np.testing.assert_allclose(found[:, i], law.ppf(levels), rtol=1e-12)
+    np.testing.assert_array_equal(below[:, 2], values >= 3.0)
+    np.testing.assert_array_equal(found[:, 2], 3.0)
+    assert belief.quantile(0.5).shape == (3,)
+
+
+def test_repr_is_short_in_many_dimensions() -> None:
+    assert repr(Gaussian([1.0], 4.0)) == "Gaussian(mean=[1.0], cov=[4.0])"
+    assert len(repr(Gaussian(np.zeros(500), np.eye(500)))) < 100

@@ -6,7 +6,11 @@ import re
 import numpy as np
 import pytest
 
-from overcast.beliefs import Ensemble, Gaussian, Independent, PointMass, Quantiles
+from overcast.beliefs import Belief, Ensemble, Gaussian, Independent, PointMass, Quantiles
+
+EXAMPLES: list[Belief] = [
+    Independent([Gaussian([1.0], 0.5), Ensemble(np.random.default_rng(0).normal(size=(6, 2))), PointMass(3.0)]),
+]
 
 
 def test_mean_and_block_diagonal_covariance() -> None:
@@ -68,3 +72,12 @@ def test_refuses(beliefs: object, kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=re.escape(message)) as caught:
         Independent(beliefs)  # type: ignore[arg-type]
     assert "\n" not in str(caught.value)
+
+
+def test_distribution_functions_and_quantiles_stand_side_by_side() -> None:
+    parts: list[Belief] = [Gaussian([1.0], 0.5), Quantiles([0.0, 1.0], [[0.0, 2.0], [1.0, 4.0]])]
+    both = Independent(parts)
+    values = np.array([[0.5, 0.2, 3.0], [1.0, 2.0, 1.0]])
+    np.testing.assert_array_equal(both.cdf(values)[:, :1], parts[0].cdf(values[:, :1]))
+    np.testing.assert_array_equal(both.cdf(values)[:, 1:], parts[1].cdf(values[:, 1:]))
+    np.testing.assert_allclose(both.quantile(0.5), [1.0, 0.5, 3.0])

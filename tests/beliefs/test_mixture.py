@@ -4,8 +4,16 @@ import re
 
 import numpy as np
 import pytest
+import scipy.optimize
+import scipy.stats
 
-from overcast.beliefs import Ensemble, Gaussian, Mixture, NoClosedForm, PointMass, Sampler
+from overcast.beliefs import Belief, Ensemble, Gaussian, Mixture, NoClosedForm, PointMass, Quantiles, Sampler
+
+POINTS = np.random.default_rng(0).normal(size=(6, 2))
+EXAMPLES: list[Belief] = [
+    Mixture([Gaussian([0.0, 1.0], 0.3), PointMass([2.0, 2.0]), Ensemble(POINTS)], [0.5, 0.2, 0.3]),
+    Mixture([Sampler(lambda n, rng: rng.normal(size=(n, 1)), 1), PointMass(5.0)]),
+]
 
 
 def test_law_of_total_variance_against_the_pooled_support() -> None:
@@ -67,3 +75,41 @@ def test_refuses(beliefs: object, weights: object, kind: type[Exception], messag
     with pytest.raises(kind, match=re.escape(message)) as caught:
         Mixture(beliefs, weights)  # type: ignore[arg-type]
     assert "\n" not in str(caught.value)
+
+
+def test_quantiles_of_two_normals_solve_the_equation() -> None:
+    first, second = scipy.stats.norm(-3.0, 0.5), scipy.stats.norm(4.0, 2.0)
+    mixture = Mixture([Gaussian(-3.0, 0.25), Gaussian(4.0, 4.0)], [0.3, 0.7])
+    for p in (1e-6, 0.1, 0.3, 0.5, 0.9, 1 - 1e-6):
+        root = scipy.optimize.brentq(lambda x, p=p: 0.3 * first.cdf(x) + 0.7 * second.cdf(x) - p, -40, 40, xtol=1e-13)
+        assert mixture.quantile(p)[0] == pytest.approx(root, abs=1e-9)
+    assert mixture.quantile([0.0, 1.0]).ravel().tolist() == [-np.inf, np.inf]
+
+
+def test_quantiles_stop_at_jumps() -> None:
+    rain = Mixture([PointMass(0.0), Gaussian(8.0, 4.0), Gaussian(-1.0, 4.0)], [0.5, 0.25, 0.25])
+    below = float(rain.cdf(-1e-12)[0])
+    np.testing.assert_allclose(rain.quantile([below + 1e-6, 0.3, below + 0.5 - 1e-6]), 0.0, atol=1e-12)
+    assert rain.cdf(0.0)[0] - below == pytest.approx(0.5, abs=1e-9)
+
+
+def test_quantiles_are_those_of_the_pooled_ensemble() -> None:
+    mixture = Mixture([Ensemble(POINTS[:2]), Ensemble(POINTS[2:])], [1 / 3, 2 / 3])
+    levels = np.linspace(0.01, 0.99, 33)
+    np.testing.assert_allclose(mixture.quantile(levels), Ensemble(POINTS).quantile(levels), rtol=1e-12)
+    np.testing.assert_allclose(mixture.cdf(POINTS), Ensemble(POINTS).cdf(POINTS))
+
+
+def test_beliefs_without_weight_do_not_count() -> None:
+    mixture = Mixture([Quantiles([0.0, 1.0], [0.0, 1.0]), Gaussian(0.0, 1.0)], [1.0, 0.0])
+    np.testing.assert_allclose(mixture.quantile([0.0, 0.25, 1.0]).ravel(), [0.0, 0.25, 1.0])
+
+
+def test_quantiles_need_them_of_all_beliefs() -> None:
+    for ask in (EXAMPLES[1].cdf, EXAMPLES[1].quantile):
+        with pytest.raises(NoClosedForm, match=r"^Sampler: .* no closed form; ask Ensemble\(belief.sample"):
+            ask(0.5)
+
+
+def test_repr_is_short_for_many_beliefs() -> None:
+    assert repr(Mixture([PointMass(0.0)] * 100)) == "Mixture([100 beliefs], weights=[array of shape (100,)])"

@@ -5,7 +5,9 @@ import re
 import numpy as np
 import pytest
 
-from overcast.beliefs import PointMass
+from overcast.beliefs import Belief, PointMass
+
+EXAMPLES: list[Belief] = [PointMass([1.5, -2.0])]
 
 
 def test_a_number_is_a_context_of_dimension_one() -> None:
@@ -51,3 +53,15 @@ def test_refuses(c: object, kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=re.escape(message)) as caught:
         PointMass(c)  # type: ignore[arg-type]
     assert "\n" not in str(caught.value)
+
+
+def test_the_distribution_function_jumps_at_the_point() -> None:
+    belief = PointMass([1.0, 2.0])
+    np.testing.assert_array_equal(belief.point, [1.0, 2.0])
+    np.testing.assert_array_equal(belief.cdf([[0.9, 2.0], [1.0, 3.0]]), [[0.0, 1.0], [1.0, 1.0]])
+    np.testing.assert_array_equal(belief.quantile([0.0, 0.3, 1.0]), [[1.0, 2.0]] * 3)
+
+
+def test_repr_is_short_in_many_dimensions() -> None:
+    assert repr(PointMass([1.0, 2.0])) == "PointMass([1.0, 2.0])"
+    assert repr(PointMass(np.zeros(1000))) == "PointMass([array of shape (1000,)])"

@@ -7,10 +7,11 @@ import pytest
 import scipy.integrate
 
 from overcast._check import Array
-from overcast.beliefs import Quantiles
+from overcast.beliefs import Belief, Quantiles
 
 LEVELS = [0.05, 0.25, 0.5, 0.9]
 VALUES = np.array([[-1.0, 2.0], [0.5, 2.0], [0.5, 3.5], [4.0, 9.0]])
+EXAMPLES: list[Belief] = [Quantiles([0.1, 0.4, 0.9], [[0.0, -3.0], [1.0, -1.0], [4.0, -1.0]])]
 
 
 def _quadrature(levels: list[float], values: Array, p: int) -> float:
@@ -103,3 +104,20 @@ def test_refuses(levels: object, values: object, kind: type[Exception], message:
     with pytest.raises(kind, match=re.escape(message)) as caught:
         Quantiles(levels, values)  # type: ignore[arg-type]
     assert "\n" not in str(caught.value)
+
+
+def test_quantiles_are_the_published_ones_and_lie_between_them() -> None:
+    belief = Quantiles(LEVELS, VALUES)
+    np.testing.assert_array_equal(belief.quantile(LEVELS), VALUES)
+    np.testing.assert_array_equal(belief.quantile([0.0, 1.0]), VALUES[[0, -1]])
+    np.testing.assert_allclose(belief.quantile(0.15), [-0.25, 2.0])
+
+
+def test_the_distribution_function_jumps_where_values_are_equal_and_at_the_ends() -> None:
+    belief = Quantiles(LEVELS, VALUES)
+    values = np.array([[-1.1, 1.9], [-1.0, 2.0], [-0.25, 2.75], [0.5, 3.5], [3.9, 8.9], [4.0, 9.0]])
+    first = [0.0, 0.05, 0.15, 0.5, 0.5 + 0.4 * 3.4 / 3.5, 1.0]
+    second = [0.0, 0.25, 0.375, 0.5, 0.5 + 0.4 * 5.4 / 5.5, 1.0]
+    np.testing.assert_allclose(belief.cdf(values), np.stack([first, second], axis=1))
+    for row in values[1:]:
+        np.testing.assert_allclose(belief.place(row)[1], belief.cdf(row))

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from overcast._check import Array
-from overcast.beliefs import NoClosedForm, Sampler, belief_from_json
+from overcast.beliefs import Belief, NoClosedForm, Sampler, belief_from_json
 from overcast.beliefs.sampler import ESTIMATE_DRAWS
+
+EXAMPLES: list[Belief] = [Sampler(lambda n, rng: rng.gamma(2.0, 3.0, size=(n, 2)), 2)]
 
 
 def _gamma(n: int, rng: np.random.Generator) -> Array:
@@ -90,3 +92,10 @@ def test_refuses(draw: object, dim: object, kind: type[Exception], message: str)
     with pytest.raises(kind, match=re.escape(message)) as caught:
         Sampler(draw, dim)  # type: ignore[arg-type]
     assert "\n" not in str(caught.value)
+
+
+def test_quantiles_have_no_closed_form() -> None:
+    for ask in (EXAMPLES[0].cdf, lambda values: EXAMPLES[0].quantile(values[0])):
+        with pytest.raises(NoClosedForm, match=r"^Sampler: .* no closed form; ask Ensemble\(belief.sample") as caught:
+            ask([0.5, 0.5])
+        assert "\n" not in str(caught.value)

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import math
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,7 +10,15 @@ import scipy.integrate
 import scipy.stats
 
 from overcast._check import Array
-from overcast.beliefs import Frozen, NoClosedForm, belief_from_json
+from overcast.beliefs import Belief, Frozen, NoClosedForm, belief_from_json
+from overcast.beliefs.scipy_stats import Law, RandomVariable, Univariate, is_scipy, law
+
+EXAMPLES: list[Belief] = [
+    Frozen(scipy.stats.gamma(2.5, scale=0.5)),
+    Frozen(scipy.stats.cauchy()),
+    Frozen(scipy.stats.dirichlet([1.0, 2.0, 3.0])),
+    Frozen(scipy.stats.binom(5, 0.3)),
+]
 
 
 def test_moments_of_the_exponential_distribution() -> None:
@@ -153,3 +163,73 @@ def test_refuses_json(data: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)) as caught:
         belief_from_json({"type": "Frozen", **data})
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "frozen",
+    [scipy.stats.gamma(2.5, scale=0.5), scipy.stats.cauchy(), scipy.stats.binom(5, 0.3), scipy.stats.poisson(4)],
+)
+def test_distribution_function_and_quantiles_are_those_of_scipy(frozen: Any) -> None:
+    belief = Frozen(frozen)
+    assert belief.distribution is frozen
+    values, levels = np.linspace(-1.0, 7.0, 17), np.array([0.01, 0.3, 0.5, 0.99, 1.0])
+    np.testing.assert_array_equal(belief.cdf(values[:, None])[:, 0], frozen.cdf(values))
+    np.testing.assert_array_equal(belief.quantile(levels)[:, 0], frozen.ppf(levels))
+    assert belief.quantile(0.0)[0] == frozen.support()[0], "ppf(0) of a discrete one lies one below"
+
+
+def test_random_variables_of_newer_scipy_have_quantiles() -> None:
+    if not hasattr(scipy.stats, "make_distribution"):
+        pytest.skip("this SciPy has no random variables")
+    belief, same = Frozen(scipy.stats.make_distribution(scipy.stats.gamma)(a=2.0)), scipy.stats.gamma(2.0)
+    np.testing.assert_allclose(belief.cdf([[0.5], [3.0]])[:, 0], same.cdf([0.5, 3.0]))
+    np.testing.assert_allclose(belief.quantile([0.1, 0.9])[:, 0], same.ppf([0.1, 0.9]))
+
+
+def test_vectors_have_no_distribution_function_of_coordinates() -> None:
+    with pytest.raises(NoClosedForm, match="Frozen: the distribution function has no closed form; ask Ensemble"):
+        Frozen(scipy.stats.dirichlet([1.0, 2.0])).cdf([0.5, 0.5])
+
+
+def test_a_mean_is_told_where_no_variance_exists() -> None:
+    assert Frozen(scipy.stats.t(2.0, loc=3.0)).moments(np.array([[0], [1]])).tolist() == [1.0, 3.0]
+
+
+def test_each_kind_has_its_law() -> None:
+    assert isinstance(law(scipy.stats.gamma(2.0)), Univariate)
+    assert type(law(scipy.stats.dirichlet([1.0, 2.0]))) is Law
+    if hasattr(scipy.stats, "make_distribution"):
+        assert isinstance(law(scipy.stats.make_distribution(scipy.stats.gamma)(a=2.0)), RandomVariable)
+    assert is_scipy(scipy.stats.norm())
+    assert not is_scipy(3.0)
+
+
+@pytest.mark.parametrize(
+    ("frozen", "expected"),
+    [
+        (scipy.stats.gamma(2.0, scale=3.0), ([2.0], {"scale": 3.0})),
+        (scipy.stats.dirichlet([1.0, 2.0]), None),
+    ],
+)
+def test_parameters_are_those_given_if_scipy_knows_the_name(frozen: Any, expected: Any) -> None:
+    assert law(frozen).parameters() == expected
+
+
+def test_finite_supports_are_listed() -> None:
+    finite = law(scipy.stats.binom(3, 0.5)).support()
+    assert finite is not None
+    np.testing.assert_array_equal(finite[0][:, 0], [0, 1, 2, 3])
+    np.testing.assert_allclose(finite[1], [0.125, 0.375, 0.375, 0.125])
+    assert law(scipy.stats.poisson(3.0)).support() is None
+    assert law(scipy.stats.gamma(3.0)).support() is None
+
+
+def test_vectors_tell_neither_higher_moments_nor_coordinates() -> None:
+    found = law(scipy.stats.multivariate_t([0.0, 1.0], df=2))
+    assert found.mean is not None
+    assert found.cov is not None
+    np.testing.assert_array_equal(found.mean, [0.0, 1.0])
+    assert np.isnan(found.cov).any()
+    assert math.isnan(found.raw_moment(3))
+    assert found.cdf(np.zeros((1, 2))) is None
+    assert found.quantile(np.array([0.5])) is None

@@ -48,7 +48,7 @@ def test_right_forecasts_stay_nearly_as_they_are() -> None:
 def test_one_outcome_changes_little() -> None:
     found = fit(np.array([10.0]), np.array([1.0]), np.array([11.0]))
     assert found.mean(10.0) == pytest.approx(10.25)
-    assert found.slope * found.reach == 0.0
+    assert found.slope * found.extent == 0.0
     assert found.deviation(1.0) == pytest.approx(1.0, abs=0.1)
 
 
@@ -127,8 +127,8 @@ def test_forecasts_that_hit_twice_are_not_certain() -> None:
 
 def test_the_slope_does_not_go_beyond_the_forecasts_seen() -> None:
     found = fit(*record(100, slope=-0.5))
-    far = found.centre + 2 * found.reach
-    assert found.mean(far) - far == pytest.approx(found.mean(found.centre + found.reach) - found.centre - found.reach)
+    far = found.centre + 2 * found.extent
+    assert found.mean(far) - far == pytest.approx(found.mean(found.centre + found.extent) - found.centre - found.extent)
 
 
 def test_weighted_regression_by_another_route() -> None:

@@ -80,5 +80,5 @@ def test_the_slope_earns_its_place(after: Calibration) -> None:
     half = len(after)
     record = read_innsbruck(FOLDER)
     errors = (record.outcomes - np.array([belief.mean() for belief in record.beliefs]))[-half:, TEMP]
-    ours = after.outcomes[:, TEMP] - after.notes[:, 0, TEMP]
+    ours = after.outcomes[:, TEMP] - after.stated[:, 0, TEMP]
     assert np.sqrt(np.mean(ours**2)) < 0.85 * errors.std()

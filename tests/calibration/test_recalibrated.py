@@ -213,7 +213,7 @@ def test_what_does_not_fit_is_refused_and_changes_nothing() -> None:
         fixed.learn(raw, [1.0])
     with refused(ValueError, "Recalibrated", "context must have dimension 2, got 1"):
         fixed.learn(raw, oc.PointMass([1.0]))
-    with refused(ValueError, "Recalibrated", "belief must have a mean and a variance", "Frozen"):
+    with refused(ValueError, "Frozen", "mean and variance must exist", "cauchy"):
         oc.Recalibrated().learn(oc.Frozen(scipy.stats.cauchy()), [1.0])
     with refused(ValueError, "Recalibrated", "memory must be >= 2"):
         oc.Recalibrated(memory=1)

@@ -165,7 +165,7 @@ def test_a_publisher_that_refuses_is_named_with_what_to_do(publisher: Publisher,
     assert isinstance(cause, requests.HTTPError)
     assert cause.response is not None
     closed = cause.response.raw.closed
-    cause.response.close()  # whatever comes of this test, the connection is not left to later ones
+    cause.response.close()  # otherwise the open connection would raise a warning in a later test
     assert closed
 
 

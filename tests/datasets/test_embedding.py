@@ -15,13 +15,13 @@ import surprise  # type: ignore[import-untyped]
 
 from overcast.datasets.embedding import FACTORS, FITS, FOLDS, Embedding, embed
 from overcast.datasets.movielens import MovieLensData, generated_movielens
-from overcast.experiments.executors import process_executor
+from overcast.experiments.engine.executors import process_executor
 
 DATA = generated_movielens(users=30, movies=40, seed=1)
 
 
 def nothing() -> None:
-    """Take no notice of a fit."""
+    """Ignore that a fit is done."""
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def no_fit(*args: object, **options: object) -> None:
 
 
 def fitted(rows: list[int]) -> tuple[surprise.SVD, surprise.Trainset]:
-    """The factorisation of these ratings, from a table with names as Surprise's manual has it."""
+    """Return the factorisation of these ratings, from a table with named columns as in Surprise's manual."""
     table = pd.DataFrame({"user": DATA.user, "movie": DATA.movie, "stars": DATA.stars}).iloc[rows]
     table["user"], table["movie"] = "u" + table["user"].astype(str), "m" + table["movie"].astype(str)
     trainset = surprise.Dataset.load_from_df(table, surprise.Reader(rating_scale=(1, 5))).build_full_trainset()
@@ -69,7 +69,7 @@ def test_vectors_are_those_of_the_factorisation_of_all_ratings(embedding: Embedd
 
 
 def test_the_error_is_that_of_ratings_left_out(embedding: Embedding) -> None:
-    """Predictions one at a time, within the scale; the five parts of a permutation, each left out once."""
+    """The test predicts one rating at a time, within the scale, and leaves out each fifth of a permutation once."""
     order = np.random.default_rng(0).permutation(len(DATA.stars)).tolist()
     folds = [part.tolist() for part in np.array_split(order, 5)]
     expected = []
@@ -81,7 +81,7 @@ def test_the_error_is_that_of_ratings_left_out(embedding: Embedding) -> None:
 
 
 def test_more_ratings_are_foreseen_better_than_by_their_mean(tmp_path: Path) -> None:
-    """The mean of all ratings has their standard deviation as its error; fixed seeds, and 0.95 of it is the mark."""
+    """The error is below 0.95 times the error of the mean, which is the standard deviation; seeds are fixed."""
     data = generated_movielens(users=200, movies=100)
     embedding = embed(data, tmp_path, None, nothing)
     assert embedding.rmse.mean() < 0.95 * data.stars.std()
@@ -221,7 +221,7 @@ def test_fits_that_were_done_before_an_interrupt_are_kept(
     monkeypatch.setattr(surprise.SVD, "fit", counted)
     assert_same(embed(DATA, tmp_path, None, nothing), embedding)
     assert len(fits) == 2
-    assert [path.suffix for path in tmp_path.iterdir()] == [".npz"]  # the single fits are put together and gone
+    assert [path.suffix for path in tmp_path.iterdir()] == [".npz"]  # the files of single fits are removed
 
 
 def test_fewer_ratings_than_folds_are_refused(tmp_path: Path) -> None:

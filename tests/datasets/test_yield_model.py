@@ -63,7 +63,7 @@ def measurements(data: CropData) -> Iterator[tuple[float, list[float], int]]:
 
 
 def naive_loss(data: CropData, V: ArrayLike, W: ArrayLike, penalty: float) -> float:
-    """sum_i (y_i - w_i^T W V_{x_i})^2 + penalty (|V_{x_i}|^2 + |w_i^T W|^2), a measurement at a time."""
+    """sum_i (y_i - w_i^T W V_{x_i})^2 + penalty (|V_{x_i}|^2 + |w_i^T W|^2), one measurement at a time."""
     rows, columns = np.asarray(V).tolist(), np.asarray(W).T.tolist()
     total = 0.0
     for y, w, x in measurements(data):
@@ -165,7 +165,7 @@ def test_the_penalty_as_printed_leaves_nothing_of_the_model() -> None:
 
 
 def low_rank_trials() -> CropData:
-    """Two factors decide, and the lowest yield is no zero: of rank three once yields are scaled from 0 to 1."""
+    """Two factors decide, and the lowest yield is not zero, so yields on the scale from 0 to 1 have rank three."""
     rng = np.random.default_rng(5)
     likes = rng.normal(size=(12, 2))
     return trials(lambda w, v: 70.0 + float(w @ likes[v]), rng.normal(size=(30, 2)), ["alp", "north", "south"] * 10, 12)
@@ -181,7 +181,7 @@ def test_yields_without_noise_are_recovered() -> None:
 
 
 def test_a_rank_too_low_does_not_recover_them() -> None:
-    """With one factor of the two, and the mean in its place, much is left."""
+    """The yields have rank three, so a model of rank one leaves much unexplained."""
     assert fit_yields(low_rank_trials(), rank=1, penalty=1e-8).r2 < 0.9
 
 
@@ -212,7 +212,7 @@ def test_the_mean_has_an_r2_of_zero_and_the_cell_means_that_of_their_scatter() -
 
 
 def test_cross_validation_sees_every_cell_once_and_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of five fits, each leaves out cells with all their replicates; its R^2 is that of what they say of these."""
+    """Each of five fits leaves out cells with all their replicates; R^2 is that of its predictions for those cells."""
     data = noisy_trials(seasons=12)
     everything: dict[tuple[int, int], list[float]] = {}
     for y, season, variety in zip(data.normalised.tolist(), data.season.tolist(), data.variety.tolist(), strict=True):
@@ -246,7 +246,7 @@ def test_cross_validation_sees_every_cell_once_and_whole(monkeypatch: pytest.Mon
 
 
 def test_measurements_that_all_come_three_times_change_nothing() -> None:
-    """All of the loss is tripled; were copies of a cell in several folds, cross-validation would look better."""
+    """The whole loss is tripled. If copies of a cell lay in several folds, cross-validation would look better."""
     data = noisy_trials()
     tripled = replace(
         data, season=np.repeat(data.season, 3), variety=np.repeat(data.variety, 3), yields=np.repeat(data.yields, 3)
@@ -288,7 +288,7 @@ def with_more_factors(data: CropData, more: Callable[[Array], list[float]]) -> C
     ids=["twin", "combination", "several"],
 )
 def test_factors_that_others_tell_change_nothing(more: Callable[[Array], list[float]]) -> None:
-    """The loss depends on w^T W alone, and they add nothing to what it can be."""
+    """The loss depends on w^T W alone, and the added factors allow no new values of it."""
     data = noisy_trials()
     other = with_more_factors(data, more)
     assert other.factors.shape[1] > data.factors.shape[1]
@@ -308,7 +308,7 @@ def test_more_factors_than_seasons_do_not_break_the_fit() -> None:
 
 
 def test_a_variety_grown_once_is_expected_to_yield_nothing_where_it_has_not_been_seen() -> None:
-    """Whichever fold its only cell falls in, that fold's fit has no row of it: V_x = 0 has the least loss."""
+    """The fit that leaves out the fold with its only cell has no row of it, so V_x = 0 has the least loss."""
     data = noisy_trials()
     cells = Cells.of(data)
     V, W = minimise(cells.take(cells.variety != 3), data.factors, np.ones((6, 2)) + np.eye(6, 2), PENALTY)

@@ -9,10 +9,17 @@ from types import ModuleType
 import pytest
 
 import overcast as oc
+from overcast import beliefs, simulation, testing
 from overcast.cli import main
 from real_data import FOLDER, needs
 
 ROOT = Path(__file__).parents[2]
+
+#: packages whose public names the documents mention
+MODULES = (
+    *(oc, oc.calibration, oc.confidence, oc.environments, oc.features, oc.kernels, oc.models, oc.policies),
+    *(beliefs, simulation, testing),
+)
 
 
 def read(name: str) -> str:
@@ -24,7 +31,7 @@ def test_versions_agree() -> None:
     assert re.search(rf"^## {re.escape(oc.__version__)}\b", read("CHANGELOG.md"), re.MULTILINE)
 
 
-@pytest.mark.parametrize("module", [oc, oc.calibration, oc.features, oc.confidence, oc.environments])
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
 def test_every_public_name_is_in_the_documents(module: ModuleType) -> None:
     words = set(re.findall(r"\w+", read("README.md") + read("CHANGELOG.md") + read("CONTRIBUTING.md")))
     assert [name for name in module.__all__ if name not in words] == []

@@ -11,7 +11,9 @@ from scipy import stats
 from overcast import Belief, Ensemble
 from overcast._check import Array
 from overcast.beliefs.stacked import CatalogueStack
-from overcast.environments import Adversarial, Rounds
+from overcast.environments import Adversarial, Environment, Rounds
+
+EXAMPLES: list[Environment] = [Adversarial(k=4, dim=2, choices=3, members=2)]
 
 
 def rngs(n: int, seed: int = 0) -> list[np.random.Generator]:
@@ -106,38 +108,38 @@ def test_the_belief_is_the_worst_for_the_favourite_action() -> None:
 def test_beliefs_depend_on_the_past_actions_and_the_luck_does_not() -> None:
     env, n, steps = Adversarial(), 6, 60
     beliefs: list[list[Array]] = []
-    noises: list[list[Array]] = []
+    epsilons: list[list[Array]] = []
     members: list[list[int]] = []
     for action in (0, 1, 2):
         trials = env.start_all(rngs(n))
         past = np.full((n, steps), action, dtype=np.intp)
         rounds: list[Rounds] = [trials.step(past[:, :t]) for t in range(steps)]
         beliefs.append([now.belief.mean() for now in rounds[1:]])
-        noises.append([now.noise for now in rounds])
+        epsilons.append([now.epsilon for now in rounds])
         members.append(
             [int((points_of(now.belief[i]) == now.context[i]).all(axis=1).argmax()) for now in rounds for i in range(n)]
         )
     assert not np.array_equal(beliefs[0], beliefs[1])
     assert not np.array_equal(beliefs[1], beliefs[2])
     for other in (1, 2):
-        np.testing.assert_array_equal(noises[0], noises[other])
+        np.testing.assert_array_equal(epsilons[0], epsilons[other])
         assert members[0] == members[other]
 
 
 def test_laws_of_context_and_noise() -> None:
-    """c_t is uniform over the members (chi-square) and the noise normal (three tests): false alarm 4e-6."""
+    """c_t is uniform over the members (chi-square) and epsilon_t is normal (three tests): false alarm 4e-6."""
     env, n, steps = Adversarial(noise=0.3, members=4), 20, 300
     trials = env.start_all(rngs(n))
     past = played(env.k, steps, n)
-    counts, noise = np.zeros(4), []
+    counts, epsilons = np.zeros(4), []
     for t in range(steps):
         now = trials.step(past[:, :t])
-        noise.append(now.noise)
+        epsilons.append(now.epsilon)
         for i in range(n):
             counts += (points_of(now.belief[i]) == now.context[i]).all(axis=1)
     assert counts.sum() == n * steps
     assert stats.chisquare(counts).pvalue > 1e-6
-    z = np.concatenate(noise) / 0.3
+    z = np.concatenate(epsilons) / 0.3
     assert 2 * stats.norm.sf(abs(z.sum()) / math.sqrt(len(z))) > 1e-6
     assert 2 * min(stats.chi2.cdf(z @ z, len(z)), stats.chi2.sf(z @ z, len(z))) > 1e-6
     assert stats.kstest(z, "norm").pvalue > 1e-6
@@ -148,7 +150,7 @@ def test_the_smallest_adversary() -> None:
     now = trials.step(np.empty((2, 0), dtype=np.intp))
     assert isinstance(now.belief[0], Ensemble)
     np.testing.assert_allclose(np.abs(now.rewards), np.abs(trials.actions[:, :, 0]), rtol=1e-15)
-    assert not now.noise.any()
+    assert not now.epsilon.any()
 
 
 @pytest.mark.parametrize("name", ["k", "dim", "choices", "members"])

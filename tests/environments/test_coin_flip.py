@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from overcast.environments import CoinFlip, Rounds, Trials
+from overcast.environments import CoinFlip, Environment, Rounds, Trials
+
+EXAMPLES: list[Environment] = [CoinFlip(), CoinFlip(p=0.25, noise=0.0)]
 
 
 def rngs(n: int, seed: int = 0) -> list[np.random.Generator]:
@@ -53,7 +55,7 @@ def test_laws_of_coin_and_noise() -> None:
     rounds = play(CoinFlip(p=0.6, noise=0.2).start_all(rngs(20)), 500, 20)
     heads = int(sum(now.context[:, 1].sum() for now in rounds))
     assert stats.binomtest(heads, 20 * 500, 0.6).pvalue > 1e-6
-    z = np.concatenate([now.noise for now in rounds]) / 0.2
+    z = np.concatenate([now.epsilon for now in rounds]) / 0.2
     assert 2 * stats.norm.sf(abs(z.sum()) / math.sqrt(len(z))) > 1e-6
     assert 2 * min(stats.chi2.cdf(z @ z, len(z)), stats.chi2.sf(z @ z, len(z))) > 1e-6
     assert stats.kstest(z, "norm").pvalue > 1e-6
@@ -65,7 +67,7 @@ def test_the_coin_does_not_care_what_was_played() -> None:
     for t in range(30):
         a, b = left.step(0 * ones[:, :t]), right.step(ones[:, :t])
         np.testing.assert_array_equal(a.context, b.context)
-        np.testing.assert_array_equal(a.noise, b.noise)
+        np.testing.assert_array_equal(a.epsilon, b.epsilon)
 
 
 def test_printed_probability() -> None:

@@ -12,9 +12,26 @@ from scipy import stats
 
 import overcast as oc
 from overcast._check import Array
-from overcast.environments import CropTrials, Rounds
+from overcast.environments import CropTrials, Environment, Rounds
 from overcast.environments.crop_trials import BeliefKind
 from support import refused
+
+POINTS = np.random.default_rng(0).normal(size=(6, 2))
+#: four seasons at one site and two at another; the last two factors tell the sites apart
+SEASONS: dict[str, Any] = {
+    "varieties": POINTS[:3],
+    "weather": np.hstack([POINTS, np.repeat(np.eye(2), (4, 2), axis=0)]),
+    "loading": np.random.default_rng(1).normal(size=(4, 2)),
+    "sites": ["Reckenholz"] * 4 + ["Changins"] * 2,
+    "noise_values": [-0.2, -0.1, 0.3],
+}
+#: all seasons of the site, this one included, so that the belief holds the season that comes
+CLIMATE = np.stack([SEASONS["weather"][rows] for rows in [[0, 1, 2, 3]] * 4 + [[4, 5, 4, 5]] * 2])
+EXAMPLES: list[Environment] = [
+    CropTrials(**SEASONS),
+    CropTrials(**SEASONS, belief="centred"),
+    CropTrials(**SEASONS, belief="climatology", climate=CLIMATE),
+]
 
 KINDS: tuple[BeliefKind, ...] = get_args(BeliefKind)
 every_kind = pytest.mark.parametrize("kind", KINDS)
@@ -30,7 +47,7 @@ def rounds_of(env: CropTrials, steps: int, n: int, seed: int = 0) -> list[Rounds
 
 
 class Fields:
-    """Seasons at sites with five, four and one of them; the last factors are those that tell the sites apart."""
+    """Three sites with five, four and one seasons; the last factors tell the sites apart."""
 
     def __init__(self, weather_factors: int = 3, rank: int = 2, one_hot: bool = True) -> None:
         rng = np.random.default_rng([weather_factors, rank])
@@ -72,7 +89,7 @@ class Fields:
         ]
 
     def season(self, context: Array) -> int:
-        """Which recorded season this is: the only one within rounding."""
+        """Return the index of the recorded season that equals the context up to rounding; there must be exactly one."""
         (found,) = np.flatnonzero((np.abs(self.recorded - context) <= 1e-12).all(axis=1))
         return int(found)
 
@@ -171,7 +188,7 @@ def test_a_climatology_is_uniform_on_the_earlier_seasons() -> None:
             np.testing.assert_allclose(now.expected[i], average, rtol=0, atol=1e-11)
 
 
-def test_one_earlier_season_is_a_forecast_without_spread() -> None:
+def test_one_earlier_season_is_a_forecast_without_variance() -> None:
     env = FIELDS.env("climatology", climate=FIELDS.weather[:, None])
     for now in rounds_of(env, 10, 3):
         np.testing.assert_allclose(now.expected, now.rewards, rtol=0, atol=1e-12)
@@ -196,7 +213,7 @@ def assert_independent_standard_normals(columns: Array) -> None:
 @pytest.mark.parametrize("kind", ["forecast", "centred"])
 @pytest.mark.parametrize("sites", [["north"], ["south"]], ids=["north", "south"])
 def test_what_lies_off_the_season_is_normal_with_the_variance_of_the_site(kind: BeliefKind, sites: list[str]) -> None:
-    """L^-1 (off - recorded) with L L^T = W^T S W is standard normal, from one round to the next independent.
+    """L^-1 (off - recorded) with L L^T = W^T S W is standard normal and independent between rounds.
 
     Three tests and six pairs at 1e-6, four times over (the pairs up to twice that): false alarm below 6e-5.
     """
@@ -289,15 +306,15 @@ def test_seasons_and_noise_are_drawn_uniformly_and_apart(kind: BeliefKind) -> No
     """
     n, steps = 30, 1000
     values = sorted(set(FIELDS.noise_values))
-    weather = np.arange(1.0, 11.0)[:, None]  # a site of its own for each season: no error, no doubt
+    weather = np.arange(1.0, 11.0)[:, None]  # each season has its own site, so forecasts have no error
     given: dict[str, Any] = {"weather": weather, "loading": [[1.0, 0.0]], "sites": range(10)}
     climate = weather[:, None] if kind == "climatology" else None
-    seasons, noise = np.empty((steps, n), dtype=np.intp), np.empty((steps, n), dtype=np.intp)
+    seasons, epsilon = np.empty((steps, n), dtype=np.intp), np.empty((steps, n), dtype=np.intp)
     for t, now in enumerate(rounds_of(FIELDS.env(kind, **given, climate=climate), steps, n)):
         seasons[t] = now.context[:, 0].astype(np.intp) - 1
-        noise[t] = np.searchsorted(values, now.noise)
+        epsilon[t] = np.searchsorted(values, now.epsilon)
     table = np.zeros((10, len(values)))
-    np.add.at(table, (seasons, noise), 1)
+    np.add.at(table, (seasons, epsilon), 1)
     share = np.array([FIELDS.noise_values.count(value) / len(FIELDS.noise_values) for value in values])
     assert stats.chisquare(table.ravel(), np.tile(steps * n / 10 * share, 10)).pvalue > 1e-6
     following = np.zeros((10, 10))
@@ -307,16 +324,16 @@ def test_seasons_and_noise_are_drawn_uniformly_and_apart(kind: BeliefKind) -> No
 
 @every_kind
 def test_noise_is_one_number_a_round_from_the_values(kind: BeliefKind) -> None:
-    drawn = [now.noise for now in rounds_of(FIELDS.env(kind), 30, 4)]
-    assert all(noise.shape == (4,) for noise in drawn)
+    drawn = [now.epsilon for now in rounds_of(FIELDS.env(kind), 30, 4)]
+    assert all(epsilon.shape == (4,) for epsilon in drawn)
     assert set(np.concatenate(drawn).tolist()) == set(FIELDS.noise_values)
 
 
 def test_seasons_and_noise_do_not_depend_on_what_is_known_of_them() -> None:
     forecast, centred, climatology = (rounds_of(FIELDS.env(kind), 20, 4) for kind in KINDS)
     for one, two, three in zip(forecast, centred, climatology, strict=True):
-        np.testing.assert_array_equal(one.noise, two.noise)
-        np.testing.assert_array_equal(one.noise, three.noise)
+        np.testing.assert_array_equal(one.epsilon, two.epsilon)
+        np.testing.assert_array_equal(one.epsilon, three.epsilon)
         np.testing.assert_array_equal(one.context, two.belief.mean())
         np.testing.assert_array_equal(one.context, three.context)
 
@@ -333,7 +350,7 @@ def test_what_the_sites_are_called_does_not_matter(sites: list[Any]) -> None:
 
 @pytest.mark.parametrize("values", [[-0.3, 0.1, 0.2], [-1.0, 1.0], [0.0], [-3.0, 1.0, 1.0, 1.0]], ids=repr)
 def test_the_stated_noise_is_a_sub_gaussian_scale(values: list[float]) -> None:
-    """E exp(s e) <= exp(s^2 noise^2 / 2) for every s, and no scale does for a fair coin that is any smaller."""
+    """E exp(s e) <= exp(s^2 noise^2 / 2) for every s; for a fair coin no smaller scale does."""
     noise = FIELDS.env("forecast", noise_values=values).noise
     assert noise == pytest.approx((max(values) - min(values)) / 2, rel=1e-15)
     assert statistics.fmean(values) == pytest.approx(0.0, abs=1e-15)

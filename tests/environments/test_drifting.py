@@ -9,8 +9,13 @@ import pytest
 
 import overcast as oc
 from overcast._check import Array
-from overcast.environments import Drifting, Rounds, Trials
+from overcast.environments import Drifting, Environment, Rounds, Trials
 from support import refused
+
+EXAMPLES: list[Environment] = [
+    Drifting(k=4, dim=2),
+    Drifting(k=1, dim=3, noise=0.0, variance=0.0, speed=0.0),
+]
 
 
 def _play(env: Drifting, steps: int, trials: int = 2) -> tuple[Trials, list[Rounds]]:
@@ -47,7 +52,7 @@ def test_rewards_follow_a_parameter_that_turns_in_a_plane() -> None:
 
 
 def test_expected_rewards_are_those_at_the_centre_of_the_same_round() -> None:
-    started, rounds = _play(Drifting(k=9, dim=2, spread=0.0, speed=0.3), 20)
+    started, rounds = _play(Drifting(k=9, dim=2, variance=0.0, speed=0.3), 20)
     assert started.theta is None
     for now in rounds:
         np.testing.assert_allclose(now.rewards, now.expected, atol=1e-12)
@@ -88,7 +93,7 @@ def test_lock_step_equals_trials_of_their_own() -> None:
         ({"k": 0}, "k must be >= 1, got 0"),
         ({"dim": 1}, "dim must be >= 2, got 1"),
         ({"noise": -0.1}, "noise must be >= 0, got -0.1"),
-        ({"spread": -1.0}, "spread must be >= 0, got -1.0"),
+        ({"variance": -1.0}, "variance must be >= 0, got -1.0"),
         ({"speed": -1.0}, "speed must be >= 0, got -1.0"),
         ({"speed": np.nan}, "speed must be finite, got nan"),
     ],

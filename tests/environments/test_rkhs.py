@@ -12,11 +12,13 @@ import overcast as oc
 from overcast._check import Array
 from overcast.beliefs import Belief
 from overcast.beliefs.cloud import Cloud
-from overcast.environments import RKHS
-from overcast.kernels import RBF, Constant, JointKernel, Kernel, Linear, Matern, Polynomial, Product
+from overcast.environments import RKHS, Environment
+from overcast.kernels import RBF, AnyKernel, Constant, Kernel, Linear, Matern, Polynomial, Product
 from support import refused
 
-KERNELS: list[JointKernel] = [
+EXAMPLES: list[Environment] = [RKHS(k=4, context_dim=2)]
+
+KERNELS: list[AnyKernel] = [
     Product(RBF(0.2), RBF(0.2)),
     RBF((0.2, 0.3, 0.4)),
     0.5 * Product(Matern(2.5, 0.3), RBF(0.2)) + 0.5 * Product(Constant(), Linear()),
@@ -25,9 +27,9 @@ KERNELS: list[JointKernel] = [
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_expected_rewards_are_averages_over_the_forecast(kernel: JointKernel) -> None:
-    """Within five standard errors of 4,000 draws: 6e-7 a number."""
-    env = RKHS(kernel, k=4, action_dim=1, context_dim=2 if "0.4" in repr(kernel) else 1, spreads=(0.3,))
+def test_expected_rewards_are_averages_over_the_forecast(kernel: AnyKernel) -> None:
+    """Within five standard errors of 4,000 draws: 6e-7 per number."""
+    env = RKHS(kernel, k=4, action_dim=1, context_dim=2 if "0.4" in repr(kernel) else 1, deviations=(0.3,))
     trials = env.start_all([np.random.default_rng(3)])
     function = trials._functions[0]  # type: ignore[attr-defined]
     now = trials.step(np.empty((1, 0), dtype=np.intp))
@@ -51,7 +53,7 @@ def test_the_function_has_unit_norm() -> None:
 
 
 def test_a_forecasts_width_changes_the_best_action() -> None:
-    """Otherwise the mean of the context would do."""
+    """Otherwise the mean of the context would be all that matters."""
     env = RKHS()
     runs = oc.simulate(env, oc.KernelModel(env.kernel), oc.UCB(0.2), steps=5, trials=2)
     assert runs.regret.shape == (2, 5)
@@ -69,8 +71,8 @@ def test_a_forecasts_width_changes_the_best_action() -> None:
         ({"k": 0}, "k must be >= 1"),
         ({"points": 1.5}, "points must be a whole number"),
         ({"noise": -1.0}, "noise must be >= 0"),
-        ({"spreads": ()}, "spreads must have shape"),
-        ({"spreads": (-0.3, 0.1)}, "spreads must be >= 0"),
+        ({"deviations": ()}, "deviations must have shape"),
+        ({"deviations": (-0.3, 0.1)}, "deviations must be >= 0"),
     ],
 )
 def test_bad_arguments(arguments: dict[str, Any], words: str) -> None:

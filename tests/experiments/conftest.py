@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from overcast.cli import main
+import experiment_support as support
+from experiment_support import Command
 from overcast.datasets import crops, movielens
 from overcast.datasets.crops import CropData, generated_crops
 from overcast.datasets.movielens import MovieLensData, generated_movielens
-from overcast.experiments.experiment import Experiment
-from overcast.experiments.outcome import Outcome
-from overcast.experiments.reproduce import reproduce
-from overcast.experiments.synthetic import synthetic
+from overcast.experiments.engine.experiment import Experiment
+from overcast.experiments.engine.outcome import Outcome
+from overcast.experiments.figures.problems import synthetic
+from overcast.experiments.figures.reproduce import reproduce
 from overcast.models import LinearModel
 
 
 @pytest.fixture(scope="session")
 def small() -> Experiment:
-    """Two blocks of trials, few steps, two betas."""
-    return replace(synthetic(), trials=LinearModel.block + 5, steps=12).tuned_over((1.0, 4.0))
+    """Two batches of trials, few steps, two betas."""
+    return replace(synthetic(), trials=LinearModel.batch + 5, steps=12).tuned_over((1.0, 4.0))
 
 
 @pytest.fixture(scope="session")
@@ -37,20 +36,12 @@ def folder(small: Experiment, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def outcome(small: Experiment, folder: Path) -> Outcome:
-    return reproduce(small, folder, None, lambda: None)
+    return reproduce(small, folder, None, lambda: None).outcome
 
 
 @pytest.fixture(scope="session")
-def command() -> Callable[..., tuple[int, str, str]]:
-    """The command in this process: its exit code, and what it prints to either stream."""
-
-    def run(*args: str | Path) -> tuple[int, str, str]:
-        out, error = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
-            code = main([str(arg) for arg in args])
-        return code, out.getvalue(), error.getvalue()
-
-    return run
+def command() -> Command:
+    return support.command
 
 
 @pytest.fixture(scope="session")

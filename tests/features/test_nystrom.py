@@ -1,3 +1,5 @@
+"""Nystrom features against their kernels, draws and integrals."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -11,15 +13,19 @@ import overcast as oc
 from overcast._check import Array
 from overcast.beliefs import Ensemble, Gaussian, Mixture, NoClosedForm, PointMass, Quantiles
 from overcast.beliefs.base import Belief
-from overcast.features import Nystrom
-from overcast.kernels import RBF, Constant, JointKernel, Kernel, Linear, Matern, Polynomial, Product
+from overcast.features import FeatureMap, Nystrom
+from overcast.kernels import RBF, AnyKernel, Constant, Kernel, Linear, Matern, Polynomial, Product
 from support import refused
 
 PAIRS = np.random.default_rng(3).normal(size=(12, 4))
 ACTIONS, CONTEXTS = PAIRS[:, :2], PAIRS[:, 2:]
 COV = np.array([[0.3, -0.2], [-0.2, 0.5]])
+NORMAL = np.random.default_rng(0).normal(size=(6, 2))
+EXAMPLES: list[tuple[FeatureMap, Array]] = [
+    (Nystrom(Product(RBF(0.8), RBF(1.2)), NORMAL[1:5], NORMAL[:4]), NORMAL[:3]),
+]
 
-KERNELS: dict[str, JointKernel] = {
+KERNELS: dict[str, AnyKernel] = {
     "rbf": RBF((0.5, 1.0, 0.7, 2.0)),
     "product": Product(RBF(0.8), RBF(0.6)),
     "matern": Product(Matern(0.5, 0.8), Matern(1.5, (0.5, 0.9))),
@@ -29,20 +35,20 @@ KERNELS: dict[str, JointKernel] = {
 }
 
 
-def exact(kernel: JointKernel, left: Array, right: Array) -> Array:
+def exact(kernel: AnyKernel, left: Array, right: Array) -> Array:
     """Return k between points (n, 4) and (m, 4)."""
     parts = (x(left[:, :2], right[:, :2]) * c(left[:, 2:], right[:, 2:]) for x, c in kernel.terms(2))
     return np.asarray(sum(parts))
 
 
 def features_of(features: Nystrom, points: Array) -> Array:
-    """Return phi of points (n, 4), one action and one context a row."""
+    """Return phi of points (n, 4), one action and one context per row."""
     n = np.arange(len(points))
     return np.asarray(features(points[:, :2], points[:, 2:])[n, n])
 
 
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS.keys())
-def test_exact_wherever_one_point_is_an_inducing_pair(kernel: JointKernel) -> None:
+def test_exact_wherever_one_point_is_an_inducing_pair(kernel: AnyKernel) -> None:
     features = Nystrom(kernel, ACTIONS, CONTEXTS)
     others = np.random.default_rng(4).normal(size=(5, 4))
     got = features_of(features, PAIRS) @ features_of(features, np.concatenate([PAIRS, others])).T
@@ -85,17 +91,17 @@ BELIEFS: dict[str, Belief] = {
 
 @pytest.mark.parametrize("kernel", [KERNELS[name] for name in ("rbf", "linear", "polynomial", "sum")])
 @pytest.mark.parametrize("belief", BELIEFS.values(), ids=BELIEFS.keys())
-def test_expected_features_are_the_average_over_draws(kernel: JointKernel, belief: Belief) -> None:
-    """Six standard errors: 2e-9 a feature, 1e-6 over all cases."""
+def test_expected_features_are_the_average_over_draws(kernel: AnyKernel, belief: Belief) -> None:
+    """Six standard errors: 2e-9 per feature, 1e-6 over all cases."""
     features, n = Nystrom(kernel, ACTIONS, CONTEXTS), 20_000
     phi = features(ACTIONS[:3] + 0.2, belief.sample(n, np.random.default_rng(1)))
-    spread = phi.std(axis=1, ddof=1) / np.sqrt(n)
+    error = phi.std(axis=1, ddof=1) / np.sqrt(n)
     got = features.expected(ACTIONS[:3] + 0.2, belief)
-    assert (np.abs(phi.mean(axis=1) - got) <= 6 * spread + 1e-9).all()
+    assert (np.abs(phi.mean(axis=1) - got) <= 6 * error + 1e-9).all()
 
 
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS.keys())
-def test_finite_supports_and_draws_serve_every_kernel(kernel: JointKernel) -> None:
+def test_finite_supports_and_draws_serve_every_kernel(kernel: AnyKernel) -> None:
     features, belief = Nystrom(kernel, ACTIONS, CONTEXTS), BELIEFS["ensemble"]
     finite = belief.support()
     assert finite is not None
@@ -105,9 +111,9 @@ def test_finite_supports_and_draws_serve_every_kernel(kernel: JointKernel) -> No
     draws = quantiles.sample(50, np.random.default_rng(5))
     got = features.sampled(ACTIONS, quantiles, 50, np.random.default_rng(5))
     np.testing.assert_allclose(got, features(ACTIONS, draws).mean(axis=1), rtol=0, atol=1e-8)
-    at = features.at(ACTIONS, 2)
-    np.testing.assert_array_equal(at.sampled(quantiles, 50, np.random.default_rng(5)), got)
-    np.testing.assert_array_equal(at.expected(belief), features.expected(ACTIONS, belief))
+    design = features.at(ACTIONS, 2)
+    np.testing.assert_array_equal(design.view(quantiles, 50, np.random.default_rng(5)).terms, got)
+    np.testing.assert_array_equal(design.view(belief).terms, features.expected(ACTIONS, belief))
 
 
 def test_expected_features_are_the_integral() -> None:
@@ -130,7 +136,7 @@ def test_expected_features_are_the_integral() -> None:
         (Product(RBF(1.0), Polynomial(3)), oc.Sampler(lambda n, rng: rng.normal(size=(n, 2)), dim=2)),
     ],
 )
-def test_without_a_mean_embedding_there_is_no_closed_form(kernel: JointKernel, belief: Belief) -> None:
+def test_without_a_mean_embedding_there_is_no_closed_form(kernel: AnyKernel, belief: Belief) -> None:
     with refused(NoClosedForm, "Nystrom", type(belief).__name__, "samples="):
         Nystrom(kernel, ACTIONS, CONTEXTS).expected(ACTIONS, belief)
 
@@ -152,7 +158,7 @@ def test_faults() -> None:
         Nystrom(kernel, ACTIONS, CONTEXTS[:3])
     with refused(ValueError, "Nystrom", "actions must have shape (m, a)"):
         Nystrom(kernel, [1.0, 2.0], CONTEXTS)
-    with refused(ValueError, "Nystrom", "kernel must be above zero"):
+    with refused(ValueError, "Nystrom", "kernel must be positive at one or more of the pairs"):
         Nystrom(Linear(), [[0.0]], [[0.0]])
     with refused(TypeError, "Matern", "does not split"):
         Nystrom(Matern(2.5, 1.0), ACTIONS, CONTEXTS)

@@ -26,7 +26,7 @@ from overcast.beliefs import (
     Sampler,
 )
 from overcast.kernels import RBF, Constant, Kernel, Linear, Matern, Polynomial
-from overcast.kernels.base import CHUNK
+from overcast.kernels.embeddings import CHUNK, Embeddings
 from support import refused
 
 POINTS = np.random.default_rng(0).normal(size=(5, 2))
@@ -68,7 +68,7 @@ FORMULAS: dict[str, tuple[Kernel, Callable[[Array, Array], Array]]] = {
 @pytest.mark.parametrize("name", FORMULAS)
 @pytest.mark.parametrize(("left", "right"), PAIRS)
 def test_every_pair_against_draws(name: str, left: str, right: str) -> None:
-    """Six standard errors, about 2e-9 a pair where averages are close to normal: 1e-6 over the 385 of them."""
+    """Six standard errors, about 2e-9 per pair if averages are close to normal: 1e-6 over the 385 of them."""
     kernel, formula = FORMULAS[name]
     draws = formula(DRAWS[left], OTHERS[right])
     error = 6 * draws.std() / math.sqrt(N) + 1e-12 * np.abs(draws).max()
@@ -145,7 +145,7 @@ def test_a_correlated_pair_against_quadrature_in_two_dimensions() -> None:
 
 @dataclass(frozen=True)
 class Cosine(Kernel):
-    """A kernel of one's own: it gives its values and nothing else."""
+    """A kernel from outside the package that defines its values and nothing else."""
 
     def _evaluate(self, left: Array, right: Array) -> Array:
         return np.asarray(np.cos(left[:, None] - right[None]).sum(axis=-1))
@@ -197,7 +197,7 @@ def test_gram_matrices_of_beliefs_are_positive_semi_definite() -> None:
 
 
 def test_polynomials_of_quantiles_have_exact_moments() -> None:
-    """Within a piece the quantile function is linear, so that five nodes a piece are exact."""
+    """Within a piece the quantile function is linear, so five nodes per piece are exact."""
     quantiles = Quantiles([0.1, 0.4, 0.9], [-1.0, 0.5, 2.0])
     nodes, weights = np.polynomial.legendre.leggauss(5)
     points, masses = [-1.0, 2.0], [0.1, 0.1]
@@ -273,7 +273,7 @@ def test_bad_samples(samples: object, kind: type[Exception]) -> None:
 
 
 def test_beliefs_far_from_each_other_and_from_zero() -> None:
-    """A shift of both changes nothing, and what is far apart has nothing in common."""
+    """A shift of both changes nothing, and the kernel vanishes between beliefs that are far apart."""
     for cov in (0.3, [0.3, 0.1], COV):
         near = RBF(0.5).expected([Gaussian([0.0, 0.0], cov)], [PointMass([0.3, 0.2])])
         far = RBF(0.5).expected([Gaussian([1e6, -1e6], cov)], [PointMass([1e6 + 0.3, -1e6 + 0.2])])
@@ -282,7 +282,7 @@ def test_beliefs_far_from_each_other_and_from_zero() -> None:
 
 
 def test_many_components_need_no_matrix_of_all_pairs() -> None:
-    """They are taken some at a time, with the same sum as by halves."""
+    """They are compared in chunks, and the sum is the same as by halves."""
     points = np.random.default_rng(7).normal(size=(2400, 1))
     assert len(points) ** 2 > CHUNK > 1200**2
     whole, halves = Ensemble(points), [Ensemble(points[:1200]), Ensemble(points[1200:])]
@@ -302,3 +302,11 @@ def test_beliefs_that_do_not_fit_are_refused(kernel: Kernel) -> None:
     for wrong in (line, [[0.0]], 3.0):
         with refused(TypeError, owner, "beliefs must"):
             kernel.expected(wrong, [line])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kernel", [RBF(0.9), Linear(), Polynomial(2)], ids=repr)
+def test_many_beliefs_at_once(kernel: Kernel) -> None:
+    beliefs, points = list(PLANE.values()), [PointMass(point) for point in POINTS]
+    one, other = Embeddings([kernel.embed(belief) for belief in beliefs]), Embeddings.of_points(kernel, POINTS)
+    np.testing.assert_allclose(one.inner(kernel, other), kernel.expected(beliefs, points), rtol=1e-12)
+    np.testing.assert_allclose(one.inner(kernel, one), kernel.expected(beliefs, beliefs), rtol=1e-12)

@@ -7,11 +7,20 @@ import math
 import numpy as np
 import pytest
 
+import overcast as oc
 from overcast import IDS, confidence
 from overcast._check import Array
 from overcast.models import Progress
-from overcast.policies.base import highest
+from overcast.policies import Policy
+from overcast.round import highest
 from support import outlook
+
+EXAMPLES: list[Policy] = [
+    oc.IDS(),
+    oc.IDS(0.0),
+    oc.IDS(confidence.Observed()),
+    oc.IDS(lambda t: float(np.sqrt(t))),
+]
 
 RNG = np.random.default_rng(0)
 PROGRESS = Progress(3, 1.0, ridge=1.0, actions=3)

@@ -12,7 +12,13 @@ import overcast as oc
 from overcast import MostlyGreedy, confidence
 from overcast.environments import Adversarial, Synthetic
 from overcast.models import Progress
+from overcast.policies import Policy
 from support import outlook, refused
+
+EXAMPLES: list[Policy] = [
+    oc.MostlyGreedy(),
+    oc.MostlyGreedy(confidence.Expected(), slack=0.5),
+]
 
 RNG = np.random.default_rng(0)
 MEAN, WIDTH = np.array([0.5, 0.4, -1.0]), np.array([0.1, 0.3, 0.2])

@@ -7,8 +7,14 @@ import pytest
 
 import overcast as oc
 from overcast import PerturbedHistory
-from overcast.models import LinearModel, Outlook, Progress
+from overcast.models import LinearModel, Progress
+from overcast.policies import Outlook, Policy
 from support import outlook
+
+EXAMPLES: list[Policy] = [
+    oc.PerturbedHistory(),
+    oc.PerturbedHistory(0.2),
+]
 
 PROGRESS = Progress(3, 1.0, ridge=1.0, actions=3)
 RNG = np.random.default_rng(0)
@@ -60,11 +66,11 @@ def test_the_law_is_that_of_fitting_perturbed_rewards_again() -> None:
     seen, rewards = [], []
     for t in range(12):
         context, reward = rng.normal(size=2), float(rng.normal())
-        learner.learn(learner.evidence(learner.encode(oc.PointMass(context)), t % 3), reward)
+        learner.learn(learner.evidence(learner.view(oc.PointMass(context)), t % 3), reward)
         seen.append(features(actions, context[None])[t % 3, 0])
         rewards.append(reward)
     context = np.array([0.5, -0.8])
-    given, psi = Outlook(learner, learner.encode(oc.PointMass(context))), features(actions, context[None])[:, 0]
+    given, psi = Outlook(learner, learner.view(oc.PointMass(context))), features(actions, context[None])[:, 0]
     taken = [int(PerturbedHistory(scale).scores(given, PROGRESS, rng).argmax()) for _ in range(n)]
     X, y = np.array(seen), np.array(rewards)
     noisy = y[:, None] + scale * rng.normal(size=(12, n))

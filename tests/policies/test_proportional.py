@@ -7,8 +7,13 @@ from scipy import stats
 
 import overcast as oc
 from overcast.models import Progress
-from overcast.policies.base import highest
+from overcast.policies import Policy
+from overcast.round import highest
 from support import outlook
+
+EXAMPLES: list[Policy] = [
+    oc.Proportional(),
+]
 
 ODDS = np.array([0.5, 0.2, 0.05, 0.25])
 DRAWS = 20_000

@@ -8,10 +8,23 @@ from typing import Any
 import numpy as np
 import pytest
 
+import overcast as oc
 from overcast import UCB, confidence
 from overcast._check import Array
 from overcast.models import Progress
+from overcast.policies import Policy
 from support import outlook
+
+EXAMPLES: list[Policy] = [
+    oc.UCB(2.0),
+    oc.UCB(),
+    oc.UCB(lambda t: float(np.sqrt(t))),
+    oc.UCB(confidence.Expected()),
+    oc.UCB(confidence.Sampled(0.1)),
+    oc.UCB(confidence.Observed(reward_range=1.0)),
+    oc.UCB(confidence.Kernel(0.1)),
+    oc.UCB(confidence.Kernel(norm=2.0)),
+]
 
 OUTLOOK = outlook([0.5, -1.0, 2.0], [1.0, 0.25, 0.0])
 RNG = np.random.default_rng(0)

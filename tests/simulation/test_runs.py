@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import overcast as oc
 from overcast.confidence import Expected, Observed, Sampled
 from overcast.environments import Adversarial, CoinFlip, CropTrials, Synthetic
 from overcast.environments.crop_trials import BeliefKind
-from overcast.simulation.runs import join, mean_and_error, two_standard_errors
+from overcast.simulation.record import two_standard_errors
 
 
 @pytest.fixture(scope="module")
@@ -45,14 +44,6 @@ def test_summary_of_a_number_and_of_one_trial() -> None:
     assert summary["samples"] == "t"
     assert summary["regret"] == {"mean": one.regret[0, -1], "two_se": None}
     assert json.loads(json.dumps(summary)) == summary
-
-
-def test_standard_errors_by_hand() -> None:
-    values = np.array([[1.0, 0.0], [2.0, 0.0], [6.0, 3.0]])
-    # deviations from 3: -2, -1, 3; from 1: -1, -1, 2
-    np.testing.assert_allclose(two_standard_errors(values), [2 * math.sqrt(14 / 2 / 3), 2 * math.sqrt(6 / 2 / 3)])
-    assert np.isnan(two_standard_errors(values[:1])).all()
-    assert mean_and_error(values[:, 0]) == {"mean": 3.0, "two_se": pytest.approx(2 * math.sqrt(7 / 3))}
 
 
 @pytest.fixture
@@ -92,19 +83,11 @@ def test_plot_into_given_axes_with_options(runs: oc.Runs, pyplot: Any) -> None:
     assert len(ax.collections) == 2
 
 
-def test_join_puts_trials_one_after_the_other(runs: oc.Runs) -> None:
-    fields = ("regret", "expected_regret", "clairvoyant_regret", "choices", "log_det", "feature_norm", "covered")
-
-    def part(rows: slice) -> oc.Runs:
-        return replace(runs, **{name: getattr(runs, name)[rows] for name in fields})
-
-    whole = join([part(slice(0, 2)), part(slice(2, 3)), part(slice(3, 9))])
-    for name in fields:
-        np.testing.assert_array_equal(getattr(whole, name), getattr(runs, name))
-    for name in ("model", "policy", "setting", "samples", "actions"):
-        assert getattr(whole, name) == getattr(runs, name)
-    unknown = replace(runs, covered=None)
-    assert join([unknown, unknown]).covered is None
+def test_runs_say_what_they_are() -> None:
+    runs = oc.simulate(
+        CoinFlip(), oc.LinearModel(CoinFlip().features, ridge=1.0), oc.UCB(1.0), samples=2, steps=4, trials=3
+    )
+    assert repr(runs) == "Runs(3 trials, 4 steps, hidden, samples=2, UCB(beta=1.0))"
 
 
 def simulated(policy: oc.UCB, ridge: float = 1.0, **options: Any) -> oc.Runs:
@@ -192,13 +175,6 @@ def test_bound_needs_a_reward_that_is_linear_in_the_features() -> None:
     assert runs.covered is None
     with pytest.raises(ValueError, match=r"^Runs: bound needs rewards in the span of the model's features or kernel"):
         _ = runs.bound
-
-
-def test_runs_say_what_they_are() -> None:
-    runs = oc.simulate(
-        CoinFlip(), oc.LinearModel(CoinFlip().features, ridge=1.0), oc.UCB(1.0), samples=2, steps=4, trials=3
-    )
-    assert repr(runs) == "Runs(3 trials, 4 steps, hidden, samples=2, UCB(beta=1.0))"
 
 
 @pytest.mark.parametrize(("belief", "holds"), [("forecast", False), ("centred", True)])

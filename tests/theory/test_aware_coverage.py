@@ -7,7 +7,9 @@ from scipy import stats
 
 import overcast as oc
 from overcast.environments import Synthetic
-from overcast.simulation.runner import Block, Setting
+from overcast.simulation import Setting
+from overcast.simulation.batch import Batch
+from overcast.simulation.runner import run_batch
 
 TRIALS = 50
 
@@ -21,7 +23,7 @@ def test_theta_lies_in_the_set_about_as_often_as_it_says_or_more_often(setting: 
     """
     env = Synthetic(k=30)
     model = oc.LinearModel(env.features)
-    runs = Block(env, model, oc.UCB(), None, 300, setting, 0, 0, TRIALS, watched=(100, 300)).run()
+    runs = run_batch(Batch(env, model, oc.UCB(), None, 300, setting, 0, 0, TRIALS, watched=(100, 300)))
     assert runs.distance is not None
     assert runs.distance.shape == (TRIALS, 2)
     inside = (runs.distance**2 <= stats.chi2(15).ppf(level)).sum(axis=0)

@@ -17,12 +17,12 @@ from scipy import stats
 
 import overcast as oc
 from overcast._check import Array
-from overcast.bandit import Samples
 from overcast.confidence import Confidence, Expected, Observed, Sampled
 from overcast.environments import Adversarial, CoinFlip, VectorEnvironment
-from overcast.models import Outlook, Progress
-from overcast.policies import Policy
-from overcast.simulation.runner import Setting
+from overcast.models import Progress
+from overcast.policies import Outlook, Policy
+from overcast.round import Samples
+from overcast.simulation import Setting
 
 DELTA = 0.1
 TRIALS = 500
@@ -150,6 +150,8 @@ def test_coverage_falls_as_the_width_shrinks() -> None:
 @dataclass(frozen=True)
 class First(Policy):
     """Always takes action 0."""
+
+    lockstep = True
 
     def scores(self, outlook: Outlook, progress: Progress, rng: object) -> Array:
         return np.where(np.arange(outlook.mean.shape[-1]) == 0, 1.0, np.zeros(outlook.mean.shape))

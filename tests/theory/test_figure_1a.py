@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 import overcast as oc
+from experiment_support import line_of
 from overcast._check import Array
-from overcast.bandit import Samples
 from overcast.environments import Synthetic
-from overcast.experiments.experiment import Curve
-from overcast.experiments.outcome import Line, pick
-from overcast.simulation.runner import Setting
+from overcast.experiments.engine.experiment import Curve
+from overcast.experiments.engine.outcome import pick
+from overcast.round import Samples
+from overcast.simulation import Setting
 
 GRID = (0.5, 1.0, 2.0, 5.0, 10.0)
 SETTINGS: tuple[Setting, ...] = ("exact", "observed", "hidden")
@@ -110,5 +111,5 @@ def test_tuning_picks_the_papers_beta(final: Results, setting: Setting) -> None:
     At a fresh seed exact may pick 1 instead of 2, in about one of ten cases: over 1000 trials it is better by 2 +- 1,
     which 100 trials measure with a standard error of 3. The others fail in about one of a hundred.
     """
-    lines = [Line(Curve(setting, None), beta, *2 * (final[setting, beta, None][:, None],)) for beta in GRID]
+    lines = [line_of(Curve(setting, None), beta, final[setting, beta, None][:, None]) for beta in GRID]
     assert pick(lines).beta == CHOSEN[setting]

@@ -20,7 +20,7 @@ from overcast.confidence import Confidence, Kernel, Observed, information_gain
 from overcast.environments import RKHS
 from overcast.kernels import RBF, Product
 from overcast.models import Progress
-from overcast.simulation.runner import Setting
+from overcast.simulation import Setting
 from support import refused
 
 DELTA = 0.1

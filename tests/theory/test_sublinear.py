@@ -14,9 +14,9 @@ import overcast as oc
 from overcast._check import Array
 from overcast.confidence import Expected, Observed
 from overcast.environments import Adversarial, CoinFlip, Synthetic, VectorEnvironment
-from overcast.models import Outlook, Progress
-from overcast.policies import Policy
-from overcast.simulation.runner import Setting
+from overcast.models import Progress
+from overcast.policies import Outlook, Policy
+from overcast.simulation import Setting
 
 STEPS, TRIALS = 2000, 100
 QUARTER = STEPS // 4
@@ -52,6 +52,8 @@ def exponent(curve: Array) -> tuple[float, float]:
 @dataclass(frozen=True)
 class First(Policy):
     """Always takes action 0: it never learns."""
+
+    lockstep = True
 
     def scores(self, outlook: Outlook, progress: Progress, rng: object) -> Array:
         return np.where(np.arange(outlook.mean.shape[-1]) == 0, 1.0, np.zeros(outlook.mean.shape))

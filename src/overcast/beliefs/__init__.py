@@ -1,4 +1,4 @@
-"""What is known about the context before acting."""
+"""Beliefs: distributions over the context, held before acting."""
 
 from overcast.beliefs.base import Belief, NoClosedForm
 from overcast.beliefs.convert import as_belief

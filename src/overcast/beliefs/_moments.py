@@ -14,7 +14,7 @@ Powers = NDArray[np.int64]
 
 
 def average(values: Array) -> Array:
-    """Return the mean over the last axis but one, (..., n, q) to (..., q), by a product, cheaper than numpy's mean."""
+    """Return the mean over the last axis but one, (..., n, q) to (..., q), by a product: cheaper than numpy's mean."""
     return np.asarray(_uniform(values.shape[-2]) @ values)
 
 

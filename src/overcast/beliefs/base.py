@@ -1,37 +1,112 @@
-"""The contract of a belief: what is known about the context before acting (mu_t)."""
+"""The contract of a belief: a distribution mu_t over the context, held before acting."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from overcast._check import Array
-from overcast.beliefs import _moments
+from overcast.beliefs import _coordinates, _moments
+from overcast.beliefs._moments import Powers
 from overcast.beliefs.cloud import Cloud, Complex
 
+Generators = np.random.Generator | Sequence[np.random.Generator]
 
-class Belief(ABC):
-    """A distribution mu over contexts c in R^c.
+#: draws that stand for a belief if there is no closed form: enough for averages with a standard error of a sixteenth of
+#: the standard deviation, and few enough for formulas over all pairs of draws
+STAND_IN_DRAWS = 256
+# Standard deviations below this share of the mean are rounding: members that were meant to be the same number.
+ROUNDING = 1e-12
+#: the classes of beliefs by their names, which JSON holds
+KINDS: dict[str, type[Belief]] = {}
 
-    A new belief gives `mean`, `cov`, `sample` and `to_json`/`from_json`; the rest has defaults. Set `exact = False`
-    where mean and covariance are estimates. `belief_from_json` reads the package's own beliefs only. Beliefs are
-    immutable.
+
+class Beliefs(ABC):
+    """One belief, or one for each of r trials in lock-step; answers about r trials carry a leading axis r.
+
+    Code that works on arrays takes this type and need not know which of the two it has.
     """
 
     #: dimension of the context, c
     dim: int
-    #: whether `mean`, `cov` and `moments` are exact; False where they can only be estimated from draws
+    #: whether `mean`, `cov` and `moments` are exact; False if they are estimated from draws
     exact: bool = True
+    #: whether the context is known exactly
+    certain: bool = False
+    #: whether the distribution is normal
+    normal: bool = False
 
     @abstractmethod
     def mean(self) -> Array:
-        """Return E[c], shape (c,)."""
+        """Return E[c], shape (..., c)."""
+
+    @abstractmethod
+    def variance(self) -> Array:
+        """Return Var[c_i], shape (..., c) or one that broadcasts to it."""
 
     @abstractmethod
     def cov(self) -> Array:
-        """Return Cov[c], shape (c, c)."""
+        """Return Cov[c], shape (..., c, c)."""
+
+    @abstractmethod
+    def moments(self, powers: Powers) -> Array:
+        """Return E[prod_i c_i^powers[j, i]] for the rows j of `powers` (m, c), shape (..., m)."""
+
+    @abstractmethod
+    def sample(self, n: int, rng: Any) -> Array:
+        """Return `n` draws, shape (..., n, c), from a generator, or from a list with one generator per trial."""
+
+    def sample_mean(self, n: int, rng: Any) -> Array:
+        """Return the mean of `n` draws, shape (..., c); beliefs that know its distribution draw it at once."""
+        return _moments.average(self.sample(n, rng))
+
+    def sample_moments(self, n: int, rng: Any) -> tuple[Array, Array]:
+        """Return the mean of `n` draws and the mean of their squares, both (..., c)."""
+        draws = self.sample(n, rng)
+        return _moments.average(draws), _moments.average(draws * draws)
+
+    @property
+    @abstractmethod
+    def leading(self) -> tuple[int, ...]:
+        """The leading axes: none for one belief, (r,) for r trials."""
+
+    @abstractmethod
+    def singles(self) -> Sequence[Belief]:
+        """Return the one belief, or that of each trial."""
+
+    def each(self, compute: Callable[[Belief], Array]) -> Array:
+        """Return `compute` of the one belief, or of each trial's, stacked."""
+        found = [compute(belief) for belief in self.singles()]
+        return np.stack(found) if self.leading else found[0]
+
+
+class Belief(Beliefs):
+    """A distribution mu over contexts c in R^c.
+
+    A new belief defines `mean`, `cov`, `sample` and `to_json`/`from_json`; everything else has defaults, which work
+    from these, from `support` if it is finite, or from draws. Set `exact = False` if mean and covariance are
+    estimates. A belief that knows more overrides `moments`, `cloud`, `_cdf` and `_quantile` (which `cdf` and `quantile`
+    call with checked arrays) and `_moved` (which `moved` calls). Answers that only draws could give raise
+    `NoClosedForm`. `belief_from_json` finds the class by its name. Beliefs are immutable.
+    """
+
+    #: number of forecast members, None unless the belief is an ensemble
+    members: int | None = None
+    #: how many draws of the context's distribution the belief is worth, infinite if it is a distribution of its own
+    sample_size: float = np.inf
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Let `belief_from_json` find the class by its name; a class that is defined again replaces itself only."""
+        super().__init_subclass__(**options)
+        new, known = (f"{kind.__module__}.{kind.__qualname__}" for kind in (cls, KINDS.get(cls.__name__, cls)))
+        if new != known:
+            must = "beliefs must have different class names, as JSON holds them"
+            raise TypeError(f"{cls.__name__}: {must}, got {new} beside {known}; rename one")
+        KINDS[cls.__name__] = cls
 
     @abstractmethod
     def sample(self, n: int, rng: np.random.Generator) -> Array:
@@ -46,56 +121,50 @@ class Belief(ABC):
     def from_json(cls, data: dict[str, Any]) -> Belief:
         """Build the belief from what `to_json` returned."""
 
-    def sample_mean(self, n: int, rng: np.random.Generator) -> Array:
-        """Return the mean of `n` independent draws, shape (c,); beliefs that know its distribution draw it at once."""
-        return _moments.average(self.sample(n, rng))
+    @property
+    def leading(self) -> tuple[int, ...]:
+        return ()
 
-    def sample_moments(self, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Return the mean of `n` independent draws and the mean of their squares, both (c,)."""
-        draws = self.sample(n, rng)
-        return _moments.average(draws), _moments.average(draws * draws)
+    def singles(self) -> Sequence[Belief]:
+        return (self,)
 
     def variance(self) -> Array:
         """Return Var[c_i], shape (c,)."""
         return np.diagonal(self.cov())
 
     def support(self) -> tuple[Array, Array] | None:
-        """Return points (n, c) and weights (n,) when the support is finite, else None."""
+        """Return points (n, c) and weights (n,) if the support is finite, else None."""
         return None
 
-    def cloud(self) -> Cloud | None:
-        """Return the belief as weighted points and normal distributions, None where it is nothing of the kind.
+    def stand_in(self) -> tuple[Array, Array]:
+        """Return points (n, c) and weights (n,) in place of the belief where a formula needs a finite support.
 
-        The default serves finite supports.
+        They are the support if it has at most `STAND_IN_DRAWS` points, else as many draws, always the same.
         """
+        finite = self.support()
+        if finite is not None and len(finite[1]) <= STAND_IN_DRAWS:
+            return finite
+        draws = self.sample(STAND_IN_DRAWS, np.random.default_rng(0))
+        return draws, np.full(STAND_IN_DRAWS, 1.0 / STAND_IN_DRAWS)
+
+    def cloud(self) -> Cloud | None:
+        """Return the belief as weighted points and normal distributions, None if it does not consist of these."""
         finite = self.support()
         return None if finite is None else Cloud(finite[1], finite[0])
 
     def characteristic(self, frequencies: Array) -> Complex:
-        """Return the characteristic function E[exp(i w^T c)] for each row w of `frequencies` (m, c), shape (m,).
-
-        Raises
-        ------
-        NoClosedForm
-            Where it is known only from samples.
-        """
+        """Return the characteristic function E[exp(i w^T c)] for each row w of `frequencies` (m, c), shape (m,)."""
         cloud = self.cloud()
         if cloud is None:
-            raise NoClosedForm(
-                f"{type(self).__name__}: the characteristic function has no closed form; pass samples= to average draws"
-            )
+            what = f"{type(self).__name__}: the characteristic function"
+            raise NoClosedForm(f"{what} has no closed form; pass samples= to average draws")
         return cloud.characteristic(frequencies)
 
-    def moments(self, powers: np.ndarray[Any, np.dtype[np.int64]]) -> Array:
+    def moments(self, powers: Powers) -> Array:
         """Return E[prod_i c_i^powers[j, i]] for each row j of `powers` (m, c), shape (m,).
 
         The default serves finite supports, and elsewhere degrees up to two from mean and covariance; beliefs with
         closed forms for more override it.
-
-        Raises
-        ------
-        NoClosedForm
-            Where these moments are known only from samples.
         """
         finite = self.support()
         if finite is not None:
@@ -103,16 +172,95 @@ class Belief(ABC):
         if not self.exact or powers.sum(axis=1).max(initial=0) > 2:
             raise NoClosedForm(f"{type(self).__name__}: moments have no closed form; pass samples= to average draws")
         second = self.cov() + np.outer(self.mean(), self.mean())
-        known = np.concatenate([[1.0], self.mean(), second.ravel()])
-        return np.asarray(known[[_place(np.repeat(np.arange(self.dim), row), self.dim) for row in powers]])
+        known: dict[int, Any] = {0: np.ones(()), 1: self.mean(), 2: second}
+        return np.array([known[int(row.sum())][*np.repeat(np.arange(self.dim), row)] for row in powers])
 
+    def cdf(self, values: ArrayLike) -> Array:
+        """Return P(c_i <= values_i) for each coordinate on its own, shape (c,), or (m, c) for m rows of values."""
+        rows = _coordinates.rows(type(self).__name__, values, self.dim)
+        return self._cdf(np.atleast_2d(rows)).reshape(rows.shape)
 
-def _place(factors: np.ndarray[Any, np.dtype[np.int64]], dim: int) -> int:
-    """Return where E[product of these coordinates] stands in (1, E[c_i], E[c_i c_j])."""
-    if len(factors) == 2:
-        return int(1 + dim + factors[0] * dim + factors[1])
-    return int(1 + factors[0]) if len(factors) else 0
+    def quantile(self, p: ArrayLike) -> Array:
+        """Return the least values with P(c_i <= value) >= p, shape (c,), or (m, c) for m levels; p in [0, 1].
+
+        They may be infinite at the levels zero and one.
+        """
+        level = _coordinates.levels(type(self).__name__, p)
+        found = self._quantile(np.atleast_1d(level))
+        return found if level.ndim else found[0]
+
+    def moved(self, shift: ArrayLike = 0.0, scale: ArrayLike = 1.0, blur: ArrayLike = 0.0) -> Belief:
+        """Return the belief about shift + scale * c + blur * z, where z is standard normal and independent of c.
+
+        It keeps its class if possible (a moved Gaussian is a Gaussian), so that exact expectations stay exact.
+
+        Parameters
+        ----------
+        shift, scale : (c,) arrays, or one number for all dimensions; scale >= 0
+        blur : the same, >= 0; meant for dimensions of variance zero, others may lose the shape of their distribution
+        """
+        name = type(self).__name__
+        by = _coordinates.for_each(name, "shift", shift, self.dim)
+        times = _coordinates.for_each(name, "scale", scale, self.dim, at_least=0.0)
+        around = _coordinates.for_each(name, "blur", blur, self.dim, at_least=0.0)
+        still = not by.any() and (times == 1.0).all() and not around.any()
+        return self if still else self._moved(by, times, around)
+
+    def place(self, outcome: Array) -> Array:
+        """Return where an outcome (c,) falls in the belief, from 0 to 1: lower and upper ends of an interval, (2, c).
+
+        These are P(c_i < outcome_i) and P(c_i <= outcome_i), the probability integral transform: they differ where the
+        distribution has a jump. Without a distribution function the place among the draws of `stand_in` counts.
+        """
+        try:
+            upper = self.cdf(outcome)
+        except NoClosedForm:
+            return _coordinates.place_among(*self.stand_in(), outcome, sample_size=STAND_IN_DRAWS)
+        lower = self.cdf(np.nextafter(outcome, -np.inf))
+        return np.stack([np.where(upper - lower > _coordinates.ROUND_OFF, lower, upper), upper])
+
+    def reach(self) -> Array:
+        """Return the largest nominal level of which the belief bounds a central interval, shape (c,)."""
+        return np.ones(self.dim)
+
+    def beyond(self, outcome: Array) -> NDArray[np.bool_]:
+        """Return which dimensions of an outcome (c,) lie outside all values that the belief names, shape (c,)."""
+        return np.zeros(self.dim, dtype=np.bool_)
+
+    def stated_error(self) -> Array:
+        """Return the mean and the size of error that the belief states for it in each dimension, shape (2, c).
+
+        The size is the standard deviation, and zero if that is no more than rounding.
+        """
+        try:
+            mean, deviation = np.asarray(self.mean()), np.sqrt(np.clip(self.variance(), 0.0, None))
+        except NoClosedForm:
+            name = type(self).__name__
+            raise ValueError(f"{name}: mean and variance must exist to judge or correct it, got {self!r}") from None
+        return np.stack([mean, np.where(deviation <= ROUNDING * np.abs(mean), 0.0, deviation)])
+
+    def _cdf(self, values: Array) -> Array:
+        """Return P(c_i <= values[j, i]), shape (m, c); the default serves finite supports."""
+        return _coordinates.cdf_of_points(*self._finite("the distribution function has"), values)
+
+    def _quantile(self, p: Array) -> Array:
+        """Return the quantiles of levels p (m,), shape (m, c); the default serves finite supports."""
+        return _coordinates.quantiles_of_points(*self._finite("quantiles have"), p)
+
+    def _finite(self, what: str) -> tuple[Array, Array]:
+        finite, name = self.support(), type(self).__name__
+        if finite is None:
+            raise NoClosedForm(f"{name}: {what} no closed form; ask Ensemble(belief.sample(n, rng)) instead")
+        return finite
+
+    def _moved(self, shift: Array, scale: Array, blur: Array) -> Belief:
+        """Return the moved belief; all arrays (c,)."""
+        # Imported here because these modules need this one first.
+        from overcast.beliefs.moved import Moved
+        from overcast.beliefs.sampler import moved_draws
+
+        return moved_draws(self, shift, scale, blur) if blur.any() else Moved(self, shift, scale)
 
 
 class NoClosedForm(ValueError):  # noqa: N818 - it names a state of affairs, not a mistake
-    """An expectation has no exact form here: pass `samples=` to average over draws instead."""
+    """There is no exact answer here; the message says how to get one from draws."""

@@ -1,4 +1,4 @@
-"""Beliefs from what people have: arrays, tables, labelled arrays, scipy distributions, JSON."""
+"""Turn arrays, tables, labelled arrays, scipy distributions and JSON into beliefs."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from overcast import _check
-from overcast.beliefs._scipy_laws import is_scipy
 from overcast.beliefs.base import Belief
 from overcast.beliefs.ensemble import Ensemble
 from overcast.beliefs.gaussian import Gaussian
 from overcast.beliefs.point import PointMass
-from overcast.beliefs.scipy_stats import Frozen
+from overcast.beliefs.scipy_stats import Frozen, is_scipy
 from overcast.beliefs.serialise import belief_from_json
 
 # Names that forecast archives give to the axis of ensemble members.
@@ -28,7 +27,7 @@ def as_belief(obj: Any) -> Belief:
     obj : one of
         a belief: itself;
         a number or (c,) sequence, a pandas Series: a context known exactly;
-        an (n, c) array, a pandas DataFrame: an ensemble with one member a row, columns taken by position;
+        an (n, c) array, a pandas DataFrame: an ensemble with one member per row, columns taken by position;
         an xarray DataArray or Dataset: an ensemble along the dimension named member, number, realization,
         ensemble or sample, the other dimensions flattened into the context;
         a frozen scipy.stats distribution; or a dictionary in the form of `to_json`
@@ -60,7 +59,7 @@ def as_belief(obj: Any) -> Belief:
 
 
 def _is_from(obj: object, package: str, name: str) -> bool:
-    """Return whether `obj` is of a class of a package that need not be installed."""
+    """Return whether `obj` is of that class; the package need not be installed."""
     return any(base.__name__ == name and base.__module__.split(".")[0] == package for base in type(obj).__mro__)
 
 
@@ -68,9 +67,8 @@ def _from_array(obj: Any) -> Belief:
     is_number = isinstance(obj, (int, float)) and not isinstance(obj, bool)
     is_sequence = isinstance(obj, Sequence) and not isinstance(obj, (str, bytes))
     if not (is_number or is_sequence or hasattr(obj, "__array__")):
-        raise TypeError(
-            f"as_belief: obj must be a belief, array, table, scipy distribution or JSON object, got {_check.short(obj)}"
-        )
+        expected = "a belief, array, table, scipy distribution or JSON object"
+        raise TypeError(f"as_belief: obj must be {expected}, got {_check.short(obj)}")
     if is_sequence and any(isinstance(item, Belief) for item in obj):
         raise TypeError("as_belief: obj must be one belief, got a sequence of beliefs; use Mixture or Independent")
     array = _check.floats("as_belief", "obj", obj)
@@ -105,14 +103,9 @@ def _from_scipy(obj: Any) -> Belief:
     if kind == "multivariate_normal_frozen":
         return Gaussian(obj.mean, obj.cov)
     if kind == "Normal" and hasattr(obj, "variance"):
-        return _normal(obj.mean(), obj.variance())
-    family = getattr(obj, "dist", None)
-    if type(family).__name__ == "norm_gen":
-        return _normal(*obj.stats("mv"))
-    return Frozen(obj)
-
-
-def _normal(mean: Any, variance: Any) -> Gaussian:
-    """Return independent normal coordinates, as many as the parameters of the distribution had."""
-    means, variances = np.broadcast_arrays(np.atleast_1d(mean), np.atleast_1d(variance))
-    return Gaussian(means, variances)
+        moments = obj.mean(), obj.variance()
+    elif type(getattr(obj, "dist", None)).__name__ == "norm_gen":
+        moments = obj.stats("mv")
+    else:
+        return Frozen(obj)
+    return Gaussian(*np.broadcast_arrays(*map(np.atleast_1d, moments)))  # independent coordinates, one per entry

@@ -6,18 +6,28 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
 
 from overcast import _check
 from overcast._check import Array
-from overcast.beliefs._parts import fields
+from overcast.beliefs._coordinates import place_among
 from overcast.beliefs.base import Belief
+from overcast.beliefs.serialise import fields
+
+# An ensemble counts as a sample from this many effective members on, 1 / sum(weights^2). With fewer, the place of an
+# outcome among them says nothing, and their weights count as the distribution itself.
+SAMPLE = 2.0
+# Equally likely quantiles that stand for a normal distribution around each of several blurred members, and around a
+# single one, where they make up the whole ensemble.
+NODES, ALONE = 10, 50
 
 
 class Ensemble(Belief):
     """The distribution sum_j weights_j delta(points_j) on finitely many contexts.
 
-    It is the distribution itself, not a sample of another one: `cov` divides by no n - 1.
+    Expectations treat it as the distribution itself: `cov` divides by n, not by n - 1. `place`, `reach` and
+    `stated_error` treat n members, effectively two or more, as draws from the distribution of the context.
 
     Parameters
     ----------
@@ -35,14 +45,17 @@ class Ensemble(Belief):
         array = _check.floats("Ensemble", "points", points)
         if array.ndim == 1 and len(array):
             n = len(array)
-            raise ValueError(
-                f"Ensemble: points must have shape (n, c), got ({n},); reshape to ({n}, 1) or (1, {n}), "
-                f"or use PointMass for one context"
-            )
-        self._points = _check.checked("Ensemble", "points", array, ("n", "c"))
-        n, self.dim = self._points.shape
-        self._weights = _check.weights("Ensemble", weights, n)
-        self._uniform = weights is None or bool((self._weights == self._weights[0]).all())
+            use = f"reshape to ({n}, 1) or (1, {n}), or use PointMass for one context"
+            raise ValueError(f"Ensemble: points must have shape (n, c), got ({n},); {use}")
+        #: (n, c) the points
+        self.points = _check.checked("Ensemble", "points", array, ("n", "c"))
+        n, self.dim = self.points.shape
+        self.members = n
+        #: (n,) their probabilities
+        self.weights = _check.weights("Ensemble", weights, n)
+        effective = float(1.0 / (self.weights @ self.weights))
+        self.sample_size = effective if effective >= SAMPLE else np.inf
+        self._uniform = weights is None or bool((self.weights == self.weights[0]).all())
 
     def mean(self) -> Array:
         return self._mean
@@ -50,43 +63,77 @@ class Ensemble(Belief):
     def cov(self) -> Array:
         return self._cov
 
-    def variance(self) -> Array:
-        return np.diagonal(self._cov)
-
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         if self._uniform:
-            at = (rng.random(n) * len(self._points)).astype(np.intp)  # thrice as fast as rng.integers
+            at = (rng.random(n) * len(self.points)).astype(np.intp)  # thrice as fast as rng.integers
         else:
             at = np.searchsorted(self._cumulative, rng.random(n), side="right")
-        return self._points.take(at, axis=0)
+        return self.points.take(at, axis=0)
 
     def support(self) -> tuple[Array, Array]:
-        return self._points, self._weights
+        return self.points, self.weights
+
+    def place(self, outcome: Array) -> Array:
+        return place_among(self.points, self.weights, outcome, self.sample_size)
+
+    def reach(self) -> Array:
+        """Return (n - 1) / (n + 1), the probability between the outermost of n members, shape (c,)."""
+        n = self.sample_size
+        return np.full(self.dim, (n - 1.0) / (n + 1.0) if n < np.inf else 1.0)
+
+    def beyond(self, outcome: Array) -> NDArray[np.bool_]:
+        points = self.points[self.weights > 0.0]
+        return np.asarray((outcome < points.min(axis=0)) | (outcome > points.max(axis=0)))
+
+    def stated_error(self) -> Array:
+        """Return the mean of n members and the standard deviation of the context about that mean, shape (2, c).
+
+        It is sqrt((n + 1) / (n - 1)) times that of the members, so that good ensembles need no correction.
+        """
+        mean, deviation = super().stated_error()
+        mean = np.where(deviation == 0.0, self.points[np.argmax(self.weights)], mean)  # averaging one number rounds it
+        n = self.sample_size
+        return np.stack([mean, deviation * np.sqrt((n + 1) / (n - 1)) if n < np.inf else deviation])
 
     def to_json(self) -> dict[str, Any]:
-        weights = None if self._uniform else self._weights.tolist()
-        return {"type": "Ensemble", "points": self._points.tolist(), "weights": weights}
+        weights = None if self._uniform else self.weights.tolist()
+        return {"type": "Ensemble", "points": self.points.tolist(), "weights": weights}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Ensemble:
-        fields("Ensemble", data, ["points"], ["weights"])
-        return cls(data["points"], data.get("weights"))
+        return cls(*fields("Ensemble", data, ["points"], ["weights"]))
 
     def __repr__(self) -> str:
-        n = len(self._points)
-        return f"Ensemble({n} points, dim={self.dim}{'' if self._uniform else ', weighted'})"
+        return f"Ensemble({len(self.points)} points, dim={self.dim}{'' if self._uniform else ', weighted'})"
+
+    def _moved(self, shift: Array, scale: Array, blur: Array) -> Ensemble:
+        """Blur every member along each blurred dimension in turn, which adds these variances."""
+        points, weights, at = shift + scale * self.points, self.weights, np.flatnonzero(blur)
+        if not len(at):
+            return Ensemble(points, weights)
+        if len(at) == self.dim:  # all members are the same
+            points, weights = points[:1], np.ones(1)
+        count = NODES if len(points) > 1 else ALONE
+        nodes = ndtri((np.arange(count) + 0.5) / count)
+        nodes *= np.sqrt(len(at) / np.mean(nodes**2))
+        blurred = np.repeat(points, count * len(at), axis=0)
+        for i, dimension in enumerate(at):
+            steps = np.zeros((len(at), count))
+            steps[i] = nodes * blur[dimension]
+            blurred[:, dimension] += np.tile(steps.ravel(), len(points))
+        return Ensemble(blurred, np.repeat(weights / (count * len(at)), count * len(at)))
 
     @cached_property
     def _mean(self) -> Array:
-        return _check.read_only(self._weights @ self._points)
+        return _check.read_only(self.weights @ self.points)
 
     @cached_property
     def _cov(self) -> Array:
-        centred = self._points - self._mean
-        return _check.read_only((centred * self._weights[:, None]).T @ centred)
+        centred = self.points - self._mean
+        return _check.read_only((centred * self.weights[:, None]).T @ centred)
 
     @cached_property
     def _cumulative(self) -> Array:
         # The last entry must be one exactly: a draw above it would point past the end.
-        total = self._weights.cumsum()
+        total = self.weights.cumsum()
         return np.asarray(total / total[-1])

@@ -7,31 +7,32 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr, ndtri
 
 from overcast import _check
 from overcast._check import Array
 from overcast.beliefs import _moments
+from overcast.beliefs._coordinates import for_each
 from overcast.beliefs._moments import Powers
-from overcast.beliefs._parts import fields
 from overcast.beliefs.base import Belief
 from overcast.beliefs.cloud import Cloud
+from overcast.beliefs.serialise import fields, shown
 
-# A covariance estimated from data may be asymmetric or indefinite by round-off; relative to the variances.
+# A covariance estimated from data may be asymmetric or indefinite by this much, relative to the variances.
 TOLERANCE = 1e-8
 
 _ONE = _check.read_only(np.ones(1))
 
 
 class Gaussian(Belief):
-    """The normal distribution N(mean, cov).
-
-    Singular covariances are allowed: a variance of zero says that a coordinate is known exactly.
+    """The normal distribution N(mean, cov); a coordinate of variance zero is known exactly.
 
     Parameters
     ----------
     mean : (c,) array, or one number for a context of dimension one
     cov : (c, c) covariance matrix, (c,) variances, or one variance for all dimensions
+    sd : instead of `cov`: (c,) standard deviations of independent coordinates, or one for all dimensions
 
     Examples
     --------
@@ -39,29 +40,37 @@ class Gaussian(Belief):
     >>> forecast.cov()
     array([[4.  , 0.  ],
            [0.  , 0.01]])
+    >>> Gaussian([21.0, 0.4], sd=[2.0, 0.1]).quantile(0.5)
+    array([21. ,  0.4])
     """
 
-    def __init__(self, mean: ArrayLike, cov: ArrayLike) -> None:
+    normal = True
+
+    def __init__(self, mean: ArrayLike, cov: ArrayLike | None = None, *, sd: ArrayLike | None = None) -> None:
         self._mean = _check.vector("Gaussian", "mean", mean, "c")
         self.dim = len(self._mean)
-        spread = _check.floats("Gaussian", "cov", cov)
-        if spread.ndim < 2:
-            self._spread = _variances(spread, self.dim)
-            self._root = np.sqrt(self._spread)
+        if sd is not None and cov is None:
+            self._root = for_each("Gaussian", "sd", sd, self.dim, at_least=0.0)
+            self._cov = _check.read_only(self._root**2)
+        elif cov is None or sd is not None:
+            got = "neither" if cov is None else "both"
+            raise ValueError(f"Gaussian: cov or sd must be given, and not both, got {got}")
+        elif np.ndim(given := _check.floats("Gaussian", "cov", cov)) < 2:
+            self._cov = for_each("Gaussian", "cov", given, self.dim, at_least=0.0)
+            self._root = np.sqrt(self._cov)
         else:
-            self._spread = _symmetric(_check.checked("Gaussian", "cov", spread, (self.dim, self.dim)))
-            self._root = root(self._spread)
-        # _spread: (c,) variances or (c, c) covariance
-        # _root: (c,) standard deviations or (c, c) factor A with A A^T = cov
+            self._cov = _symmetric(_check.checked("Gaussian", "cov", given, (self.dim, self.dim)))
+            self._root = root(self._cov)
+        # _cov: (c,) variances or (c, c) covariance; _root: (c,) standard deviations or (c, c), A with A A^T = cov
 
     def mean(self) -> Array:
         return self._mean
 
     def cov(self) -> Array:
-        return np.diag(self._spread) if self._spread.ndim == 1 else self._spread
+        return np.diag(self._cov) if self._cov.ndim == 1 else self._cov
 
     def variance(self) -> Array:
-        return self._spread if self._spread.ndim == 1 else np.diagonal(self._spread)
+        return self._cov if self._cov.ndim == 1 else np.diagonal(self._cov)
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         draws = rng.standard_normal((self.dim, n))  # long rows: scaling and shifting short ones costs thrice as much
@@ -80,67 +89,72 @@ class Gaussian(Belief):
     def sample_moments(self, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
         """Draw the mean, and the mean square about it, var chi^2_{n-1} / n, which is independent of it (Cochran).
 
-        Two numbers a coordinate, whatever n; correlated coordinates fall back on n draws.
+        It draws two numbers per coordinate, whatever n is; for correlated coordinates it falls back on n draws.
         """
         if self._root.ndim == 2:
             return super().sample_moments(n, rng)
         mean = self.sample_mean(n, rng)
-        scatter = self._spread * rng.standard_gamma((n - 1) / 2, self.dim) * (2 / n)
+        scatter = self._cov * rng.standard_gamma((n - 1) / 2, self.dim) * (2 / n)
         return mean, scatter + mean * mean
 
     def cloud(self) -> Cloud:
-        return Cloud(_ONE, self._mean[None], self._spread[None])
+        return Cloud(_ONE, self._mean[None], self._cov[None])
 
     def moments(self, powers: Powers) -> Array:
         """Raw moments by Stein's lemma: E[c_i g(c)] = m_i E[g] + sum_j cov_ij E[dg/dc_j]."""
-        if self._spread.ndim == 1:
-            table = _moments.of_gaussian(self._mean, self._spread, int(powers.max(initial=0)))
+        if self._cov.ndim == 1:
+            table = _moments.of_gaussian(self._mean, self._cov, int(powers.max(initial=0)))
             return _moments.of_independent(table, powers)
-        mean, cov = self._mean.tolist(), self._spread.tolist()
+        mean, cov = self._mean.tolist(), self._cov.tolist()
         known: dict[tuple[int, ...], float] = {(0,) * self.dim: 1.0}
+
+        def lower(power: tuple[int, ...], i: int) -> tuple[int, ...]:
+            return (*power[:i], power[i] - 1, *power[i + 1 :])
 
         def moment(power: tuple[int, ...]) -> float:
             if power not in known:
                 i = next(j for j, exponent in enumerate(power) if exponent)
-                rest = _lower(power, i)
+                rest = lower(power, i)
                 total = mean[i] * moment(rest)
                 for j, exponent in enumerate(rest):
                     if exponent and cov[i][j]:
-                        total += cov[i][j] * exponent * moment(_lower(rest, j))
+                        total += cov[i][j] * exponent * moment(lower(rest, j))
                 known[power] = total
             return known[power]
 
         return np.array([moment(tuple(row)) for row in powers.tolist()])
 
     def to_json(self) -> dict[str, Any]:
-        return {"type": "Gaussian", "mean": self._mean.tolist(), "cov": self._spread.tolist()}
+        return {"type": "Gaussian", "mean": self._mean.tolist(), "cov": self._cov.tolist()}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Gaussian:
-        fields("Gaussian", data, ["mean", "cov"])
-        return cls(data["mean"], data["cov"])
+        return cls(*fields("Gaussian", data, ["mean", "cov"]))
 
     def __repr__(self) -> str:
-        return f"Gaussian(mean={self._mean.tolist()}, cov={self._spread.tolist()})"
+        return f"Gaussian(mean={shown(self._mean)}, cov={shown(self._cov)})"
 
+    def _cdf(self, values: Array) -> Array:
+        certain, deviation = self._deviation()
+        return np.where(certain, values >= self._mean, ndtr((values - self._mean) / deviation))
 
-def _lower(power: tuple[int, ...], i: int) -> tuple[int, ...]:
-    return (*power[:i], power[i] - 1, *power[i + 1 :])
+    def _quantile(self, p: Array) -> Array:
+        certain, deviation = self._deviation()
+        return np.where(certain, self._mean, self._mean + deviation * ndtri(p)[:, None])
 
+    def _deviation(self) -> tuple[NDArray[np.bool_], Array]:
+        """Return which coordinates are known exactly, and the standard deviations, with one in place of zero."""
+        certain = self.variance() == 0.0
+        return certain, np.sqrt(np.where(certain, 1.0, self.variance()))
 
-def _variances(spread: Array, dim: int) -> Array:
-    """Return variances (c,) from one variance or one for each dimension."""
-    if spread.ndim == 0:
-        return _check.read_only(np.full(dim, _check.number("Gaussian", "cov", spread, at_least=0.0)))
-    variances = _check.checked("Gaussian", "cov", spread, (dim,))
-    if variances.min() < 0:
-        at = int(np.argmax(variances < 0))
-        raise ValueError(f"Gaussian: cov must hold variances >= 0, got {variances[at]} at index {at}")
-    return variances
+    def _moved(self, shift: Array, scale: Array, blur: Array) -> Gaussian:
+        if self._cov.ndim == 1:
+            return Gaussian(shift + scale * self._mean, self._cov * scale**2 + blur**2)
+        return Gaussian(shift + scale * self._mean, self._cov * np.outer(scale, scale) + np.diag(blur**2))
 
 
 def _symmetric(cov: Array) -> Array:
-    """Return `cov` with asymmetry from round-off removed; more than that is an error."""
+    """Return `cov` without asymmetry from round-off; raise ValueError if it is more than that."""
     gap = np.abs(cov - cov.T)
     if not gap.any():
         return cov
@@ -160,7 +174,7 @@ def root(cov: Array) -> Array:
         return np.asarray(np.linalg.cholesky(cov), dtype=np.float64)
     except np.linalg.LinAlgError:
         pass
-    # The pivoted factorisation drops what is small against the largest variance, so that units would
+    # The pivoted factorisation drops numbers that are small beside the largest variance, so that units would
     # matter (pascals beside kilograms per kilogram): factorise the correlation matrix instead.
     deviations = np.sqrt(np.clip(np.diagonal(cov), 0.0, None))
     scale = np.where(deviations > 0, deviations, 1.0)

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.linalg
+from numpy.typing import NDArray
 
 from overcast._check import Array
 from overcast.beliefs._moments import Powers
-from overcast.beliefs._parts import fields, parts
 from overcast.beliefs.base import Belief
 from overcast.beliefs.cloud import Cloud, Complex, beside
-from overcast.beliefs.mixture import nested
+from overcast.beliefs.serialise import fields, nested, parts, shown
 
 # The support of a product grows as the product of the parts' supports.
 SUPPORT_LIMIT = 100_000
+
+Kind = TypeVar("Kind", bound=np.generic)
 
 
 class Independent(Belief):
@@ -37,31 +39,27 @@ class Independent(Belief):
     """
 
     def __init__(self, beliefs: Sequence[Belief]) -> None:
-        self._beliefs = parts("Independent", beliefs)
-        self.dim = sum(belief.dim for belief in self._beliefs)
-        self.exact = all(belief.exact for belief in self._beliefs)
-        self._cuts = np.cumsum([belief.dim for belief in self._beliefs])[:-1].tolist()
-
-    @property
-    def beliefs(self) -> tuple[Belief, ...]:
-        """The parts, in order."""
-        return self._beliefs
+        #: the parts, in order
+        self.beliefs = parts("Independent", beliefs)
+        self.dim = sum(belief.dim for belief in self.beliefs)
+        self.exact = all(belief.exact for belief in self.beliefs)
+        self._cuts = np.cumsum([belief.dim for belief in self.beliefs])[:-1].tolist()
 
     def mean(self) -> Array:
-        return np.concatenate([belief.mean() for belief in self._beliefs])
+        return np.concatenate([belief.mean() for belief in self.beliefs])
 
     def cov(self) -> Array:
-        return np.asarray(scipy.linalg.block_diag(*(belief.cov() for belief in self._beliefs)))
+        return np.asarray(scipy.linalg.block_diag(*(belief.cov() for belief in self.beliefs)))
 
     def variance(self) -> Array:
-        return np.concatenate([belief.variance() for belief in self._beliefs])
+        return np.concatenate([belief.variance() for belief in self.beliefs])
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
-        return np.concatenate([belief.sample(n, rng) for belief in self._beliefs], axis=1)
+        return np.concatenate([belief.sample(n, rng) for belief in self.beliefs], axis=1)
 
     def support(self) -> tuple[Array, Array] | None:
         """Return the product of the parts' supports, None where it would have more than 100,000 points."""
-        finite = [belief.support() for belief in self._beliefs]
+        finite = [belief.support() for belief in self.beliefs]
         found = [s for s in finite if s is not None]
         sizes = [len(weights) for _, weights in found]
         if len(found) < len(finite) or math.prod(sizes) > SUPPORT_LIMIT:
@@ -72,23 +70,31 @@ class Independent(Belief):
 
     def cloud(self) -> Cloud | None:
         """Return the product of the parts' clouds, None where it would have more than 100,000 components."""
-        clouds = [belief.cloud() for belief in self._beliefs]
+        clouds = [belief.cloud() for belief in self.beliefs]
         found = [cloud for cloud in clouds if cloud is not None]
         small = math.prod(len(cloud.weights) for cloud in found) <= SUPPORT_LIMIT
         return beside(found) if len(found) == len(clouds) and small else None
 
     def characteristic(self, frequencies: Array) -> Complex:
-        columns = np.split(frequencies, self._cuts, axis=1)
-        each = [belief.characteristic(part) for belief, part in zip(self._beliefs, columns, strict=True)]
-        return np.asarray(np.prod(each, axis=0))
+        return np.asarray(np.prod([belief.characteristic(w) for belief, w in self._split(frequencies)], axis=0))
 
     def moments(self, powers: Powers) -> Array:
-        columns = np.split(powers, self._cuts, axis=1)
-        each = [belief.moments(part) for belief, part in zip(self._beliefs, columns, strict=True)]
-        return np.asarray(np.prod(each, axis=0))
+        return np.asarray(np.prod([belief.moments(part) for belief, part in self._split(powers)], axis=0))
+
+    def place(self, outcome: Array) -> Array:
+        return np.concatenate([belief.place(part) for belief, part in self._split(outcome)], axis=1)
+
+    def reach(self) -> Array:
+        return np.concatenate([belief.reach() for belief in self.beliefs])
+
+    def beyond(self, outcome: Array) -> NDArray[np.bool_]:
+        return np.concatenate([belief.beyond(part) for belief, part in self._split(outcome)])
+
+    def stated_error(self) -> Array:
+        return np.concatenate([belief.stated_error() for belief in self.beliefs], axis=1)
 
     def to_json(self) -> dict[str, Any]:
-        return {"type": "Independent", "beliefs": [belief.to_json() for belief in self._beliefs]}
+        return {"type": "Independent", "beliefs": [belief.to_json() for belief in self.beliefs]}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Independent:
@@ -96,4 +102,17 @@ class Independent(Belief):
         return cls(nested("Independent", data["beliefs"]))
 
     def __repr__(self) -> str:
-        return f"Independent({list(self._beliefs)})"
+        return f"Independent({shown(self.beliefs)})"
+
+    def _cdf(self, values: Array) -> Array:
+        return np.concatenate([belief.cdf(part) for belief, part in self._split(values)], axis=1)
+
+    def _quantile(self, p: Array) -> Array:
+        return np.concatenate([belief.quantile(p) for belief in self.beliefs], axis=1)
+
+    def _moved(self, shift: Array, scale: Array, blur: Array) -> Independent:
+        return Independent([belief.moved(*part) for belief, part in self._split(np.stack([shift, scale, blur]))])
+
+    def _split(self, values: NDArray[Kind]) -> list[tuple[Belief, NDArray[Kind]]]:
+        """Return each part with its columns of `values` (..., c)."""
+        return list(zip(self.beliefs, np.split(values, self._cuts, axis=-1), strict=True))

@@ -6,18 +6,19 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from overcast import _check
 from overcast._check import Array
+from overcast.beliefs._coordinates import bisected
 from overcast.beliefs._moments import Powers
-from overcast.beliefs._parts import fields, parts
 from overcast.beliefs.base import Belief
 from overcast.beliefs.cloud import Cloud, Complex, mixed
+from overcast.beliefs.serialise import fields, nested, parts, shown
 
 
 class Mixture(Belief):
-    """The distribution sum_j weights_j mu_j: one of several beliefs is right, but not known which.
+    """The distribution sum_j weights_j mu_j: one of several beliefs is right, and nobody knows which one.
 
     Parameters
     ----------
@@ -35,86 +36,90 @@ class Mixture(Belief):
     """
 
     def __init__(self, beliefs: Sequence[Belief], weights: ArrayLike | None = None) -> None:
-        self._beliefs = parts("Mixture", beliefs)
-        self.dim = self._beliefs[0].dim
-        for at, belief in enumerate(self._beliefs):
+        #: the beliefs mu_j
+        self.beliefs = parts("Mixture", beliefs)
+        self.dim = self.beliefs[0].dim
+        for at, belief in enumerate(self.beliefs):
             if belief.dim != self.dim:
-                raise ValueError(
-                    f"Mixture: beliefs must have equal dimension, got {belief.dim} at index {at} after {self.dim}"
-                )
-        self._weights = _check.weights("Mixture", weights, len(self._beliefs))
-        self.exact = all(belief.exact for belief in self._beliefs)
-
-    @property
-    def beliefs(self) -> tuple[Belief, ...]:
-        """The beliefs mixed."""
-        return self._beliefs
-
-    @property
-    def weights(self) -> Array:
-        return self._weights
+                got = f"{belief.dim} at index {at} after {self.dim}"
+                raise ValueError(f"Mixture: beliefs must have equal dimension, got {got}")
+        #: (j,) the probability of each
+        self.weights = _check.weights("Mixture", weights, len(self.beliefs))
+        self.exact = all(belief.exact for belief in self.beliefs)
 
     def mean(self) -> Array:
-        return np.asarray(self._weights @ self._means())
+        return np.asarray(self.weights @ self._means())
 
     def cov(self) -> Array:
         """Return the mean of the covariances plus the covariance of the means (law of total variance)."""
         means = self._means()
-        centred = means - self._weights @ means
-        within = sum(w * belief.cov() for w, belief in zip(self._weights, self._beliefs, strict=True))
-        return np.asarray(within + (centred * self._weights[:, None]).T @ centred)
+        centred = means - self.weights @ means
+        within = sum(w * belief.cov() for w, belief in zip(self.weights, self.beliefs, strict=True))
+        return np.asarray(within + (centred * self.weights[:, None]).T @ centred)
 
     def variance(self) -> Array:
         means = self._means()
-        within = np.stack([belief.variance() for belief in self._beliefs])
-        return np.asarray(self._weights @ (within + (means - self._weights @ means) ** 2))
+        within = np.stack([belief.variance() for belief in self.beliefs])
+        return np.asarray(self.weights @ (within + (means - self.weights @ means) ** 2))
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
-        counts = rng.multinomial(n, self._weights)
-        draws = np.concatenate([belief.sample(int(k), rng) for k, belief in zip(counts, self._beliefs, strict=True)])
-        # Without the shuffle the first rows would all come from the first belief.
+        counts = rng.multinomial(n, self.weights)
+        draws = np.concatenate([belief.sample(int(k), rng) for k, belief in zip(counts, self.beliefs, strict=True)])
+        # Without the permutation the first rows would all come from the first belief.
         return draws[rng.permutation(n)]
 
     def support(self) -> tuple[Array, Array] | None:
-        finite = [belief.support() for belief in self._beliefs]
+        finite = [belief.support() for belief in self.beliefs]
         found = [s for s in finite if s is not None]
         if len(found) < len(finite):
             return None
         points = np.concatenate([points for points, _ in found])
-        return points, np.concatenate([w * inner for w, (_, inner) in zip(self._weights, found, strict=True)])
+        return points, np.concatenate([w * inner for w, (_, inner) in zip(self.weights, found, strict=True)])
 
     def cloud(self) -> Cloud | None:
-        clouds = [belief.cloud() for belief in self._beliefs]
+        clouds = [belief.cloud() for belief in self.beliefs]
         found = [cloud for cloud in clouds if cloud is not None]
-        return mixed(found, self._weights) if len(found) == len(clouds) else None
+        return mixed(found, self.weights) if len(found) == len(clouds) else None
 
     def characteristic(self, frequencies: Array) -> Complex:
-        return np.asarray(self._weights @ np.stack([belief.characteristic(frequencies) for belief in self._beliefs]))
+        return np.asarray(self.weights @ np.stack([belief.characteristic(frequencies) for belief in self.beliefs]))
 
     def moments(self, powers: Powers) -> Array:
-        return np.asarray(self._weights @ np.stack([belief.moments(powers) for belief in self._beliefs]))
+        return np.asarray(self.weights @ np.stack([belief.moments(powers) for belief in self.beliefs]))
+
+    def place(self, outcome: Array) -> Array:
+        return np.asarray(np.einsum("j,jkc->kc", self.weights, [belief.place(outcome) for belief in self.beliefs]))
+
+    def reach(self) -> Array:
+        return np.asarray(self.weights @ np.array([belief.reach() for belief in self.beliefs]))
+
+    def beyond(self, outcome: Array) -> NDArray[np.bool_]:
+        return np.asarray(np.all([belief.beyond(outcome) for belief in self.beliefs], axis=0))
 
     def to_json(self) -> dict[str, Any]:
-        beliefs = [belief.to_json() for belief in self._beliefs]
-        return {"type": "Mixture", "beliefs": beliefs, "weights": self._weights.tolist()}
+        beliefs = [belief.to_json() for belief in self.beliefs]
+        return {"type": "Mixture", "beliefs": beliefs, "weights": self.weights.tolist()}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Mixture:
-        fields("Mixture", data, ["beliefs"], ["weights"])
-        return cls(nested("Mixture", data["beliefs"]), data.get("weights"))
+        beliefs, weights = fields("Mixture", data, ["beliefs"], ["weights"])
+        return cls(nested("Mixture", beliefs), weights)
 
     def __repr__(self) -> str:
-        return f"Mixture({list(self._beliefs)}, weights={self._weights.tolist()})"
+        return f"Mixture({shown(self.beliefs)}, weights={shown(self.weights)})"
+
+    def _cdf(self, values: Array) -> Array:
+        return np.asarray(np.einsum("j,jmc->mc", self.weights, [belief.cdf(values) for belief in self.beliefs]))
+
+    def _quantile(self, p: Array) -> Array:
+        """Bisect between the least and the greatest quantile of the beliefs mixed."""
+        each = [belief.quantile(p) for belief, w in zip(self.beliefs, self.weights, strict=True) if w > 0.0]
+        low, high = np.min(each, axis=0), np.max(each, axis=0)
+        ends = p[:, None]
+        return bisected(self._cdf, p, np.where(ends == 1.0, high, low), np.where(ends == 0.0, low, high))
+
+    def _moved(self, shift: Array, scale: Array, blur: Array) -> Mixture:
+        return Mixture([belief.moved(shift, scale, blur) for belief in self.beliefs], self.weights)
 
     def _means(self) -> Array:
-        return np.stack([belief.mean() for belief in self._beliefs])
-
-
-def nested(owner: str, data: object) -> list[Belief]:
-    """Return the beliefs inside the JSON form of a belief made of others."""
-    # Imported here because the table of all beliefs there needs this module first.
-    from overcast.beliefs.serialise import belief_from_json
-
-    if not isinstance(data, list):
-        raise ValueError(f"{owner}: beliefs must be a list of beliefs, got {_check.short(data)}")
-    return [belief_from_json(item) for item in data]
+        return np.stack([belief.mean() for belief in self.beliefs])

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import comb
 
-from overcast import _check
 from overcast._check import Array
+from overcast.beliefs._coordinates import for_each
 from overcast.beliefs._moments import Powers
-from overcast.beliefs._parts import fields, parts
 from overcast.beliefs.base import Belief
 from overcast.beliefs.cloud import Cloud, Complex
-from overcast.beliefs.mixture import nested
+from overcast.beliefs.serialise import fields, nested, parts, shown
 
 
 class Moved(Belief):
     """The distribution of shift + scale * c, where c follows another belief.
 
-    It is exact where that belief is: E[(a + b c)^p] is the sum of comb(p, q) a^(p-q) b^q E[c^q].
+    It is exact if that belief is: E[(a + b c)^p] is the sum of comb(p, q) a^(p-q) b^q E[c^q].
 
     Parameters
     ----------
@@ -38,68 +38,72 @@ class Moved(Belief):
     """
 
     def __init__(self, belief: Belief, shift: ArrayLike, scale: ArrayLike) -> None:
-        (self._belief,) = parts("Moved", [belief])
-        self.dim = self._belief.dim
-        self.exact = self._belief.exact
-        self._shift = _for_all("shift", shift, self.dim)
-        self._scale = _for_all("scale", scale, self.dim)
-        if (self._scale < 0).any():
-            at = int(np.argmax(self._scale < 0))
-            raise ValueError(f"Moved: scale must be >= 0, got {self._scale[at]} at index {at}")
-
-    @property
-    def belief(self) -> Belief:
-        """The belief that was moved."""
-        return self._belief
-
-    @property
-    def shift(self) -> Array:
-        return self._shift
-
-    @property
-    def scale(self) -> Array:
-        return self._scale
+        #: the belief that was moved
+        (self.belief,) = parts("Moved", [belief])
+        self.dim = self.belief.dim
+        self.exact = self.belief.exact
+        #: (c,) what is added
+        self.shift = for_each("Moved", "shift", shift, self.dim)
+        #: (c,) what multiplies
+        self.scale = for_each("Moved", "scale", scale, self.dim, at_least=0.0)
+        self._fixed = self.scale == 0.0  # where nothing is left of the belief
 
     def mean(self) -> Array:
-        return self._move(self._belief.mean())
+        return self._move(self.belief.mean())
 
     def cov(self) -> Array:
-        return np.asarray(self._belief.cov() * np.outer(self._scale, self._scale))
+        return np.asarray(self.belief.cov() * np.outer(self.scale, self.scale))
 
     def variance(self) -> Array:
-        return np.asarray(self._belief.variance() * self._scale**2)
+        return np.asarray(self.belief.variance() * self.scale**2)
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
-        return self._move(self._belief.sample(n, rng))
+        return self._move(self.belief.sample(n, rng))
 
     def sample_mean(self, n: int, rng: np.random.Generator) -> Array:
-        return self._move(self._belief.sample_mean(n, rng))
+        return self._move(self.belief.sample_mean(n, rng))
 
     def support(self) -> tuple[Array, Array] | None:
-        finite = self._belief.support()
+        finite = self.belief.support()
         return None if finite is None else (self._move(finite[0]), finite[1])
 
     def cloud(self) -> Cloud | None:
-        cloud = self._belief.cloud()
+        cloud = self.belief.cloud()
         if cloud is None:
             return None
-        spread = cloud.spread
-        if spread is not None:
-            spread = spread * (self._scale**2 if spread.ndim == 2 else np.outer(self._scale, self._scale))
-        return Cloud(cloud.weights, self._move(cloud.centres), spread)
+        cov = cloud.cov
+        if cov is not None:
+            cov = cov * (self.scale**2 if cov.ndim == 2 else np.outer(self.scale, self.scale))
+        return Cloud(cloud.weights, self._move(cloud.centres), cov)
 
     def characteristic(self, frequencies: Array) -> Complex:
-        inner = self._belief.characteristic(frequencies * self._scale)
-        return np.asarray(np.exp(1j * (frequencies @ self._shift)) * inner)
+        inner = self.belief.characteristic(frequencies * self.scale)
+        return np.asarray(np.exp(1j * (frequencies @ self.shift)) * inner)
 
     def moments(self, powers: Powers) -> Array:
         if not self.exact or self.support() is not None or powers.sum(axis=1).max(initial=0) <= 2:
             return super().moments(powers)
         return np.array([self._moment(row) for row in powers])
 
+    def place(self, outcome: Array) -> Array:
+        if self._own is not None:
+            return self._own.place(outcome)
+        if self.support() is not None:
+            return super().place(outcome)
+        point = np.stack([outcome > self.shift, outcome >= self.shift])
+        return np.where(self._fixed, point, self.belief.place(self._back(outcome)))
+
+    def reach(self) -> Array:
+        return self.belief.reach()
+
+    def beyond(self, outcome: Array) -> NDArray[np.bool_]:
+        if self._own is not None:
+            return self._own.beyond(outcome)
+        return np.asarray(~self._fixed & self.belief.beyond(self._back(outcome)))
+
     def to_json(self) -> dict[str, Any]:
-        moved = {"shift": self._shift.tolist(), "scale": self._scale.tolist()}
-        return {"type": "Moved", "belief": self._belief.to_json(), **moved}
+        moved = {"shift": self.shift.tolist(), "scale": self.scale.tolist()}
+        return {"type": "Moved", "belief": self.belief.to_json(), **moved}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Moved:
@@ -107,17 +111,36 @@ class Moved(Belief):
         return cls(nested("Moved", [data["belief"]])[0], data["shift"], data["scale"])
 
     def __repr__(self) -> str:
-        return f"Moved({self._belief}, shift={self._shift.tolist()}, scale={self._scale.tolist()})"
+        return f"Moved({self.belief}, shift={shown(self.shift)}, scale={shown(self.scale)})"
+
+    def _cdf(self, values: Array) -> Array:
+        if self._own is not None:
+            return self._own.cdf(values)
+        if self.support() is not None:
+            return super()._cdf(values)
+        return np.where(self._fixed, values >= self.shift, self.belief.cdf(self._back(values)))
+
+    def _quantile(self, p: Array) -> Array:
+        return self._move(np.where(self._fixed, 0.0, self.belief.quantile(p)))
+
+    def _moved(self, shift: Array, scale: Array, blur: Array) -> Belief:
+        if blur.any():
+            return super()._moved(shift, scale, blur)
+        return Moved(self.belief, shift + scale * self.shift, scale * self.scale)
+
+    @cached_property
+    def _own(self) -> Belief | None:
+        """The moved belief if it stays of its kind, else None; going back to c could miss a jump by rounding."""
+        own = self.belief.moved(self.shift, self.scale)
+        return None if isinstance(own, Moved) else own
 
     def _move(self, values: Array) -> Array:
-        return np.asarray(self._shift + self._scale * values)
+        return np.asarray(self.shift + self.scale * values)
 
-    def _moment(self, row: np.ndarray[Any, np.dtype[np.int64]]) -> float:
+    def _back(self, values: Array) -> Array:
+        return np.asarray((values - self.shift) / np.where(self._fixed, 1.0, self.scale))
+
+    def _moment(self, row: Powers) -> float:
         lower = np.array(list(np.ndindex(*(row + 1))), dtype=np.int64)
-        terms = comb(row, lower) * self._shift ** (row - lower) * self._scale**lower
-        return float(terms.prod(axis=1) @ self._belief.moments(lower))
-
-
-def _for_all(name: str, value: ArrayLike, dim: int) -> Array:
-    out = _check.floats("Moved", name, value)
-    return _check.checked("Moved", name, np.full(dim, out) if out.ndim == 0 else out, (dim,))
+        terms = comb(row, lower) * self.shift ** (row - lower) * self.scale**lower
+        return float(terms.prod(axis=1) @ self.belief.moments(lower))

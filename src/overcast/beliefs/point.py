@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 from overcast import _check
 from overcast._check import Array
 from overcast.beliefs._moments import Powers
-from overcast.beliefs._parts import fields
 from overcast.beliefs.base import Belief
+from overcast.beliefs.gaussian import Gaussian
+from overcast.beliefs.serialise import fields, shown
 
 
 class PointMass(Belief):
@@ -29,12 +30,15 @@ class PointMass(Belief):
     array([21. ,  0.4])
     """
 
+    certain = True
+
     def __init__(self, c: ArrayLike) -> None:
-        self._point = _check.vector("PointMass", "c", c, "c")
-        self.dim = len(self._point)
+        #: (c,) the context
+        self.point = _check.vector("PointMass", "c", c, "c")
+        self.dim = len(self.point)
 
     def mean(self) -> Array:
-        return self._point
+        return self.point
 
     def cov(self) -> Array:
         return np.zeros((self.dim, self.dim))
@@ -43,21 +47,24 @@ class PointMass(Belief):
         return np.zeros(self.dim)
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
-        return np.tile(self._point, (n, 1))
+        return np.tile(self.point, (n, 1))
 
     def support(self) -> tuple[Array, Array]:
-        return self._point[None, :], np.ones(1)
+        return self.point[None, :], np.ones(1)
 
     def moments(self, powers: Powers) -> Array:
-        return np.asarray(np.prod(self._point**powers, axis=1))
+        return np.asarray(np.prod(self.point**powers, axis=1))
 
     def to_json(self) -> dict[str, Any]:
-        return {"type": "PointMass", "c": self._point.tolist()}
+        return {"type": "PointMass", "c": self.point.tolist()}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> PointMass:
-        fields("PointMass", data, ["c"])
-        return cls(data["c"])
+        return cls(*fields("PointMass", data, ["c"]))
 
     def __repr__(self) -> str:
-        return f"PointMass({self._point.tolist()})"
+        return f"PointMass({shown(self.point)})"
+
+    def _moved(self, shift: Array, scale: Array, blur: Array) -> Belief:
+        centre = shift + scale * self.point
+        return Gaussian(centre, blur**2) if blur.any() else PointMass(centre)

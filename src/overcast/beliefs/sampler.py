@@ -1,9 +1,9 @@
-"""Beliefs known through their draws only."""
+"""Beliefs of which only draws are known."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -13,19 +13,19 @@ from overcast import _check
 from overcast._check import Array
 from overcast.beliefs.base import Belief
 
-#: draws behind the estimated mean and covariance
+#: draws behind the estimated mean and covariance; more than STAND_IN_DRAWS, because an error here affects everything
+#: that is computed from the belief, and they are drawn only once
 ESTIMATE_DRAWS = 10_000
 
 
 class Sampler(Belief):
-    """Sampling access only: a simulator or a generative model from which contexts can be drawn.
+    """A simulator or a generative model from which contexts can be drawn, and nothing else.
 
-    `mean` and `cov` are Monte Carlo estimates from 10,000 draws with a generator of their own, so they
-    are the same at every call; `exact` is False and `moments` raises `NoClosedForm`.
+    `mean` and `cov` are estimates from 10,000 draws, the same at every call; `moments` raises `NoClosedForm`.
 
     Parameters
     ----------
-    draw : function (n, rng) -> (n, c) array of `n` draws; (n,) will do for dimension one
+    draw : function (n, rng) -> (n, c) array of `n` draws; or (n,) for dimension one
     dim : dimension c of the context
 
     Examples
@@ -42,7 +42,8 @@ class Sampler(Belief):
     def __init__(self, draw: Callable[[int, np.random.Generator], ArrayLike], dim: int) -> None:
         if not callable(draw):
             raise TypeError(f"Sampler: draw must be a function (n, rng) -> (n, c), got {_check.short(draw)}")
-        self._draw = draw
+        #: (n, rng) -> (n, c)
+        self.draw = draw
         self.dim = _check.integer("Sampler", "dim", dim, at_least=1)
 
     def mean(self) -> Array:
@@ -52,7 +53,7 @@ class Sampler(Belief):
         return self._estimate[1]
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
-        return rows("Sampler", "draw", self._draw(n, rng), n, self.dim) if n else np.empty((0, self.dim))
+        return rows("Sampler", "draw", self.draw(n, rng), n, self.dim) if n else np.empty((0, self.dim))
 
     def to_json(self) -> dict[str, Any]:
         raise no_json("Sampler")
@@ -62,7 +63,10 @@ class Sampler(Belief):
         raise no_json("Sampler")
 
     def __repr__(self) -> str:
-        return f"Sampler({getattr(self._draw, '__name__', type(self._draw).__name__)}, dim={self.dim})"
+        return f"Sampler({getattr(self.draw, '__name__', type(self.draw).__name__)}, dim={self.dim})"
+
+    def _moved(self, shift: Array, scale: Array, blur: Array) -> Sampler:
+        return moved_draws(self, shift, scale, blur)
 
     @cached_property
     def _estimate(self) -> tuple[Array, Array]:
@@ -79,18 +83,23 @@ def rows(owner: str, name: str, value: ArrayLike, n: int, dim: int) -> Array:
     return out
 
 
+def moved_draws(belief: Belief, shift: Array, scale: Array, blur: Array) -> Sampler:
+    """Return the sampler of a belief's draws, moved and blurred; it can be pickled if the belief can."""
+    return Sampler(partial(_moved_draws, belief, shift, scale, blur), belief.dim)
+
+
+def _moved_draws(belief: Belief, shift: Array, scale: Array, blur: Array, n: int, rng: np.random.Generator) -> Array:
+    draws = shift + scale * belief.sample(n, rng)
+    return np.asarray(draws + blur * rng.standard_normal(draws.shape) if blur.any() else draws)
+
+
 def estimate(belief: Belief) -> tuple[Array, Array]:
     """Return mean (c,) and covariance (c, c) estimated from draws of a fixed generator."""
     draws = belief.sample(ESTIMATE_DRAWS, np.random.default_rng(0))
-    mean = draws.mean(axis=0)
-    cov = np.atleast_2d(np.cov(draws, rowvar=False))
-    mean.setflags(write=False)
-    cov.setflags(write=False)
-    return mean, cov
+    return _check.read_only(draws.mean(axis=0)), _check.read_only(np.atleast_2d(np.cov(draws, rowvar=False)))
 
 
 def no_json(owner: str) -> TypeError:
-    """Return the error that says that a belief cannot be written down as data, and what to do instead."""
-    return TypeError(
-        f"{owner}: no JSON form exists for a distribution given as code; use Ensemble(belief.sample(n, rng))"
-    )
+    """Return the error for a belief that is code and no data."""
+    use = "use Ensemble(belief.sample(n, rng))"
+    return TypeError(f"{owner}: no JSON form exists for a distribution given as code; {use}")

@@ -1,34 +1,20 @@
-"""Beliefs from their JSON form."""
+"""The JSON form of beliefs, and what beliefs made of others need: checks of their parts, and short reprs."""
 
 from __future__ import annotations
 
-from overcast import _check
-from overcast.beliefs.base import Belief
-from overcast.beliefs.ensemble import Ensemble
-from overcast.beliefs.gaussian import Gaussian
-from overcast.beliefs.independent import Independent
-from overcast.beliefs.mixture import Mixture
-from overcast.beliefs.moved import Moved
-from overcast.beliefs.point import PointMass
-from overcast.beliefs.quantiles import Quantiles
-from overcast.beliefs.sampler import Sampler
-from overcast.beliefs.scipy_stats import Frozen
+from collections.abc import Collection, Iterable
+from typing import Any
 
-_BELIEFS: dict[str, type[Belief]] = {
-    "PointMass": PointMass,
-    "Gaussian": Gaussian,
-    "Ensemble": Ensemble,
-    "Mixture": Mixture,
-    "Independent": Independent,
-    "Quantiles": Quantiles,
-    "Sampler": Sampler,
-    "Frozen": Frozen,
-    "Moved": Moved,
-}
+from overcast import _check
+from overcast._check import Array
+from overcast.beliefs.base import KINDS, Belief
+
+# A repr shows at most so many numbers or beliefs.
+SHOWN = 16
 
 
 def belief_from_json(data: object) -> Belief:
-    """Return the belief that `to_json` wrote.
+    """Return the belief that `to_json` wrote; a class of your own must have been imported.
 
     Parameters
     ----------
@@ -44,7 +30,52 @@ def belief_from_json(data: object) -> Belief:
     if "type" not in data:
         raise ValueError('belief_from_json: belief must have a "type", such as "Gaussian", got none')
     kind = data["type"]
-    if not isinstance(kind, str) or kind not in _BELIEFS:
-        known = ", ".join(_BELIEFS)
+    if not isinstance(kind, str) or kind not in KINDS:
+        known = ", ".join(sorted(KINDS))
         raise ValueError(f"belief_from_json: type must be one of {known}, got {_check.short(kind)}")
-    return _BELIEFS[kind].from_json(data)
+    return KINDS[kind].from_json(data)
+
+
+def fields(owner: str, data: dict[str, Any], required: Collection[str], optional: Collection[str] = ()) -> list[Any]:
+    """Return the values of a JSON form, None for optional ones that are absent; raise for missing and unknown keys."""
+    missing = [key for key in required if key not in data]
+    if missing:
+        raise ValueError(f"{owner}: JSON must have the keys {_names(required)}, got none named {_names(missing)}")
+    allowed = [*required, *optional]
+    unknown = [key for key in data if key not in {"type", *allowed}]
+    if unknown:
+        raise ValueError(f"{owner}: JSON must have the keys {_names(allowed)} only, got {_check.short(unknown[0])}")
+    return [data.get(key) for key in allowed]
+
+
+def nested(owner: str, data: object) -> list[Belief]:
+    """Return the beliefs inside the JSON form of a belief made of others."""
+    if not isinstance(data, list):
+        raise ValueError(f"{owner}: beliefs must be a list of beliefs, got {_check.short(data)}")
+    return [belief_from_json(item) for item in data]
+
+
+def parts(owner: str, beliefs: Iterable[Belief]) -> tuple[Belief, ...]:
+    """Return `beliefs` as a tuple; raise unless there is at least one and all are beliefs."""
+    try:
+        out = tuple(beliefs)
+    except TypeError:
+        raise TypeError(f"{owner}: beliefs must be a sequence of beliefs, got {_check.short(beliefs)}") from None
+    for at, belief in enumerate(out):
+        if not isinstance(belief, Belief):
+            got = f"{_check.short(belief)} at index {at}"
+            raise TypeError(f"{owner}: beliefs must hold beliefs only, got {got}; try as_belief")
+    if not out:
+        raise ValueError(f"{owner}: beliefs must hold at least one belief, got none")
+    return out
+
+
+def shown(content: Array | tuple[Belief, ...]) -> str:
+    """Return numbers or beliefs for a repr: all of them if they are few, else how many."""
+    if isinstance(content, tuple):
+        return str(list(content)) if len(content) <= SHOWN else f"[{len(content)} beliefs]"
+    return str(content.tolist()) if content.size <= SHOWN else f"[array of shape {content.shape}]"
+
+
+def _names(keys: Collection[str]) -> str:
+    return ", ".join(f'"{key}"' for key in keys)

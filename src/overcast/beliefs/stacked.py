@@ -1,4 +1,4 @@
-"""Beliefs of many trials at once: the same questions as to a belief, answered with a leading trial axis r.
+"""Beliefs of many trials at once: the methods of a belief, with a leading trial axis r.
 
 Simulations run trials in lock-step and build these every round, so nothing here checks its arguments.
 """
@@ -6,62 +6,37 @@ Simulations run trials in lock-step and build these every round, so nothing here
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from overcast._check import Array
+from overcast._check import Array, read_only
 from overcast.beliefs import _moments
 from overcast.beliefs._moments import Powers
-from overcast.beliefs.base import Belief
+from overcast.beliefs.base import Belief, Beliefs
 from overcast.beliefs.gaussian import Gaussian
 from overcast.beliefs.point import PointMass
 
 
-class BeliefStack(ABC):
+class BeliefStack(Beliefs):
     """One belief for each of r trials, all of dimension c."""
 
-    dim: int
-    exact: bool = True
-
-    @abstractmethod
     def __len__(self) -> int:
         """Return the number of trials r."""
+        return len(self.mean())
 
     @abstractmethod
     def __getitem__(self, trial: int) -> Belief:
         """Return the belief of one trial."""
 
-    @abstractmethod
-    def mean(self) -> Array:
-        """Return the means, shape (r, c)."""
+    @property
+    def leading(self) -> tuple[int, ...]:
+        return (len(self),)
 
-    @abstractmethod
-    def variance(self) -> Array:
-        """Return the variances of the coordinates, shape (r, c) or one that broadcasts to it."""
-
-    @abstractmethod
-    def cov(self) -> Array:
-        """Return the covariances, shape (r, c, c)."""
-
-    @abstractmethod
-    def moments(self, powers: Powers) -> Array:
-        """Return E[prod_i c_i^powers[j, i]] for the rows j of `powers` (m, c), shape (r, m)."""
-
-    @abstractmethod
-    def sample(self, n: int, rngs: Sequence[np.random.Generator]) -> Array:
-        """Return `n` draws for each trial from its own generator, shape (r, n, c)."""
-
-    def sample_mean(self, n: int, rngs: Sequence[np.random.Generator]) -> Array:
-        """Return the mean of `n` draws for each trial, shape (r, c)."""
-        return _moments.average(self.sample(n, rngs))
-
-    def sample_moments(self, n: int, rngs: Sequence[np.random.Generator]) -> tuple[Array, Array]:
-        """Return the mean of `n` draws for each trial and the mean of their squares, both (r, c)."""
-        draws = self.sample(n, rngs)
-        return _moments.average(draws), _moments.average(draws * draws)
+    def singles(self) -> Sequence[Belief]:
+        return [self[trial] for trial in range(len(self))]
 
 
 class GaussianStack(BeliefStack):
@@ -80,13 +55,11 @@ class GaussianStack(BeliefStack):
            [8., 6.]])
     """
 
-    def __init__(self, mean: Array, variance: Array | float) -> None:
-        self._mean = mean
-        self._variance = np.asarray(variance, dtype=np.float64)
-        self.dim = mean.shape[1]
+    normal = True
 
-    def __len__(self) -> int:
-        return len(self._mean)
+    def __init__(self, mean: Array, variance: Array | float) -> None:
+        self._mean, self.dim = mean, mean.shape[1]
+        self._variance = np.asarray(variance, dtype=np.float64)
 
     def __getitem__(self, trial: int) -> Gaussian:
         return Gaussian(self._mean[trial], np.broadcast_to(self._variance, self._mean.shape)[trial])
@@ -98,36 +71,33 @@ class GaussianStack(BeliefStack):
         return self._variance
 
     def cov(self) -> Array:
-        out = np.zeros((*self._mean.shape, self.dim))
-        at = np.arange(self.dim)
-        out[:, at, at] = self._variance
-        return out
+        return np.eye(self.dim) * np.broadcast_to(self._variance, self._mean.shape)[..., None]
 
     def moments(self, powers: Powers) -> Array:
         table = _moments.of_gaussian(self._mean, self._variance, int(powers.max(initial=0)))
         return _moments.of_independent(table, powers)
 
-    def sample(self, n: int, rngs: Sequence[np.random.Generator]) -> Array:
+    def sample(self, n: int, rng: Sequence[np.random.Generator]) -> Array:
         out = np.empty((len(self), self.dim, n))  # long rows, as a single Gaussian draws them
-        for trial, rng in zip(out, rngs, strict=True):
-            rng.standard_normal(out=trial)
+        for trial, own in zip(out, rng, strict=True):
+            own.standard_normal(out=trial)
         out *= np.sqrt(self._variance)[..., None]
         out += self._mean[..., None]
         return out.swapaxes(-1, -2)
 
-    def sample_mean(self, n: int, rngs: Sequence[np.random.Generator]) -> Array:
+    def sample_mean(self, n: int, rng: Sequence[np.random.Generator]) -> Array:
         out = np.empty(self._mean.shape)
-        for trial, rng in zip(out, rngs, strict=True):
-            rng.standard_normal(out=trial)
+        for trial, own in zip(out, rng, strict=True):
+            own.standard_normal(out=trial)
         out *= np.sqrt(self._variance / n)
         out += self._mean
         return out
 
-    def sample_moments(self, n: int, rngs: Sequence[np.random.Generator]) -> tuple[Array, Array]:
-        mean = self.sample_mean(n, rngs)
+    def sample_moments(self, n: int, rng: Sequence[np.random.Generator]) -> tuple[Array, Array]:
+        mean = self.sample_mean(n, rng)
         scatter = np.empty(self._mean.shape)
-        for trial, rng in zip(scatter, rngs, strict=True):
-            rng.standard_gamma((n - 1) / 2, out=trial)
+        for trial, own in zip(scatter, rng, strict=True):
+            own.standard_gamma((n - 1) / 2, out=trial)
         return mean, scatter * (self._variance * (2 / n)) + mean * mean
 
 
@@ -147,13 +117,10 @@ class CorrelatedStack(BeliefStack):
            [2., 4.]])
     """
 
-    def __init__(self, mean: Array, root: Array) -> None:
-        self._mean = mean
-        self._root = root
-        self.dim = mean.shape[1]
+    normal = True
 
-    def __len__(self) -> int:
-        return len(self._mean)
+    def __init__(self, mean: Array, root: Array) -> None:
+        self._mean, self._root, self.dim = mean, root, mean.shape[1]
 
     def __getitem__(self, trial: int) -> Gaussian:
         return Gaussian(self._mean[trial], self._root[trial] @ self._root[trial].T)
@@ -168,16 +135,16 @@ class CorrelatedStack(BeliefStack):
         return np.asarray(self._root @ self._root.swapaxes(-1, -2))
 
     def moments(self, powers: Powers) -> Array:
-        return np.stack([self[trial].moments(powers) for trial in range(len(self))])
+        return self.each(lambda belief: belief.moments(powers))
 
-    def sample(self, n: int, rngs: Sequence[np.random.Generator]) -> Array:
+    def sample(self, n: int, rng: Sequence[np.random.Generator]) -> Array:
         draws = np.empty((len(self), self._root.shape[-1], n))
-        for trial, rng in zip(draws, rngs, strict=True):
-            rng.standard_normal(out=trial)
+        for trial, own in zip(draws, rng, strict=True):
+            own.standard_normal(out=trial)
         return np.asarray((self._root @ draws + self._mean[..., None]).swapaxes(-1, -2))
 
-    def sample_mean(self, n: int, rngs: Sequence[np.random.Generator]) -> Array:
-        draws = self.sample(1, rngs)[:, 0] - self._mean
+    def sample_mean(self, n: int, rng: Sequence[np.random.Generator]) -> Array:
+        draws = self.sample(1, rng)[:, 0] - self._mean
         return np.asarray(self._mean + draws / math.sqrt(n))
 
 
@@ -194,12 +161,10 @@ class PointStack(BeliefStack):
     array([[18.]])
     """
 
-    def __init__(self, points: Array) -> None:
-        self._points = points
-        self.dim = points.shape[1]
+    certain = True
 
-    def __len__(self) -> int:
-        return len(self._points)
+    def __init__(self, points: Array) -> None:
+        self._points, self.dim = points, points.shape[1]
 
     def __getitem__(self, trial: int) -> PointMass:
         return PointMass(self._points[trial])
@@ -216,15 +181,13 @@ class PointStack(BeliefStack):
     def moments(self, powers: Powers) -> Array:
         return np.asarray(np.prod(self._points[:, None, :] ** powers, axis=-1))
 
-    def sample(self, n: int, rngs: Sequence[np.random.Generator]) -> Array:
+    def sample(self, n: int, rng: Sequence[np.random.Generator]) -> Array:
         """Return the points themselves as a read-only view; the generators stay untouched."""
         return np.broadcast_to(self._points[:, None, :], (len(self), n, self.dim))
 
 
 class Catalogue:
-    """Distinct beliefs that come up again and again, such as groups of users or sites.
-
-    What is computed from a belief is computed once, and gathered for the trials afterwards.
+    """Distinct beliefs that come up again and again; what is computed from one is computed once, for all trials.
 
     Parameters
     ----------
@@ -248,11 +211,9 @@ class Catalogue:
         return len(self.beliefs)
 
     def table(self, key: Hashable, compute: Callable[[Belief], Array]) -> Array:
-        """Return compute(b) stacked over the distinct beliefs, shape (beliefs, q), computed once for each `key`."""
+        """Return compute(belief) of the distinct beliefs, stacked, shape (beliefs, q), computed once per `key`."""
         if key not in self._tables:
-            table = np.stack([compute(belief) for belief in self.beliefs])
-            table.setflags(write=False)
-            self._tables[key] = table
+            self._tables[key] = read_only(np.stack([compute(belief) for belief in self.beliefs]))
         return self._tables[key]
 
     def pick(self, index: NDArray[np.integer]) -> CatalogueStack:
@@ -264,8 +225,7 @@ class CatalogueStack(BeliefStack):
     """Beliefs picked from a catalogue, one for each trial; made by `Catalogue.pick`."""
 
     def __init__(self, catalogue: Catalogue, index: NDArray[np.integer]) -> None:
-        self.catalogue = catalogue
-        self.index = index
+        self.catalogue, self.index = catalogue, index
         self.dim = catalogue.beliefs[0].dim
         self.exact = all(belief.exact for belief in catalogue.beliefs)
 
@@ -292,19 +252,24 @@ class CatalogueStack(BeliefStack):
     def moments(self, powers: Powers) -> Array:
         return self.gather(("moments", powers.shape, powers.tobytes()), lambda belief: belief.moments(powers))
 
-    def sample(self, n: int, rngs: Sequence[np.random.Generator]) -> Array:
+    def sample(self, n: int, rng: Sequence[np.random.Generator]) -> Array:
         out = np.empty((len(self), n, self.dim))
-        for trial, i, rng in zip(out, self.index, rngs, strict=True):
-            trial[:] = self.beliefs[i].sample(n, rng)
+        for trial, i, own in zip(out, self.index, rng, strict=True):
+            trial[:] = self.beliefs[i].sample(n, own)
         return out
 
-    def sample_mean(self, n: int, rngs: Sequence[np.random.Generator]) -> Array:
-        return np.stack([self[i].sample_mean(n, rng) for i, rng in enumerate(rngs)])
+    def sample_mean(self, n: int, rng: Sequence[np.random.Generator]) -> Array:
+        return np.stack([self[i].sample_mean(n, own) for i, own in enumerate(rng)])
 
-    def sample_moments(self, n: int, rngs: Sequence[np.random.Generator]) -> tuple[Array, Array]:
-        pairs = [self[i].sample_moments(n, rng) for i, rng in enumerate(rngs)]
+    def sample_moments(self, n: int, rng: Sequence[np.random.Generator]) -> tuple[Array, Array]:
+        pairs = [self[i].sample_moments(n, own) for i, own in enumerate(rng)]
         return np.stack([mean for mean, _ in pairs]), np.stack([square for _, square in pairs])
 
     def gather(self, key: Hashable, compute: Callable[[Belief], Array]) -> Array:
         """Return compute(belief) for the belief of each trial, shape (r, q), through the catalogue's table."""
         return np.asarray(self.catalogue.table(key, compute)[self.index])
+
+
+def certain(contexts: Array) -> Beliefs:
+    """Return the belief that knows the context: a `PointMass` for (c,), one per trial for (r, c)."""
+    return PointMass(contexts) if contexts.ndim == 1 else PointStack(contexts)

@@ -1,4 +1,4 @@
-"""Judge forecasts by what happened, and repair them."""
+"""Judge forecasts by what happened, and correct them."""
 
 from overcast.calibration.check import Calibration, check
 from overcast.calibration.recalibrated import Recalibrated, recalibrate

@@ -1,4 +1,4 @@
-"""Compare forecasts with what happened, and say in plain words what is wrong with them."""
+"""Compare forecasts with what happened, and say in plain words how they are wrong."""
 
 from __future__ import annotations
 
@@ -15,13 +15,11 @@ from scipy.special import stdtrit
 
 from overcast import _check
 from overcast._check import Array
-from overcast.beliefs import Belief, Ensemble, as_belief
+from overcast.beliefs import Belief, as_belief
+from overcast.beliefs.base import ROUNDING
 from overcast.calibration import scores
 from overcast.calibration.fit import QUANTILE, SHARE
-from overcast.calibration.pit import beyond, pit, reach
-from overcast.calibration.spread import ROUNDING, SAMPLE, centre_and_spread, members
-from overcast.calibration.uniform import p_value
-from overcast.calibration.verdict import sentence
+from overcast.calibration.verdict import p_value, sentence
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,13 +29,13 @@ if TYPE_CHECKING:
 class Calibration:
     """How t forecasts of c dimensions did; made by `check`.
 
-    names : (c,) of the dimensions
+    names : (c,) names of the dimensions
     beliefs, outcomes : the forecasts and (t, c) what happened
-    intervals : (t, 2, c) where in its forecast each outcome fell, from 0 to 1; an interval where forecasts have jumps
-    pit : (t, c) a draw from each of these, uniform where forecasts are right
-    notes : (t, 2, c) the forecasts' means, and the size of error that they claim
+    intervals : (t, 2, c) the place of each outcome in its forecast, from 0 to 1; an interval if the forecast has a jump
+    pit : (t, c) a draw from each interval, uniform if forecasts are right
+    stated : (t, 2, c) the forecasts' means, and the size of error that they state for themselves
     reaches : (t, c) the largest nominal level of which each forecast bounds a central interval
-    beyond : (t, c) outcomes outside all that their forecasts name
+    beyond : (t, c) whether outcomes lie outside all values that their forecasts name
     """
 
     names: tuple[str, ...]
@@ -45,7 +43,7 @@ class Calibration:
     outcomes: Array
     intervals: Array
     pit: Array
-    notes: Array
+    stated: Array
     reaches: Array
     beyond: NDArray[np.bool_]
 
@@ -55,8 +53,8 @@ class Calibration:
     def coverage(self, level: float = 0.8) -> Array:
         """Return the share of outcomes within central intervals of a nominal level, shape (c,).
 
-        n members bound no interval beyond (n - 1) / (n + 1), see `level`: a wider one is from the least to the most of
-        them, and covers as much.
+        n members bound no interval of a level above (n - 1) / (n + 1), see `level`: for higher levels it goes from the
+        least to the greatest member, and covers as much.
         """
         level = _check.number("Calibration", "level", level, above=0.0, below=1.0)
         within = self._mass((1.0 - level) / 2.0, (1.0 + level) / 2.0)
@@ -64,15 +62,15 @@ class Calibration:
 
     @cached_property
     def level(self) -> Array:
-        """(c,) the nominal level to state coverage at: 80 %, or the largest of which all forecasts bound an interval.
+        """(c,) the nominal level at which to state coverage: 80 %, or the largest that all forecasts reach if lower.
 
-        Forecasts that bound none, such as a single quantile, are taken for points, which have a say at every level.
+        Forecasts that bound no interval, such as a single quantile, count as points, which reach every level.
         """
         least = self.reaches.min(axis=0)
         return np.where(least > 0.0, np.minimum(SHARE, least), SHARE)
 
     def histogram(self, bins: int = 10) -> Array:
-        """Return the share of outcomes in equal parts of their forecasts, shape (bins, c); all 1/bins if right.
+        """Return the share of outcomes in equally likely parts of their forecasts, (bins, c); 1/bins if right.
 
         With n + 1 bins it is the rank histogram of an ensemble of n members.
         """
@@ -81,59 +79,60 @@ class Calibration:
 
     @cached_property
     def members(self) -> int | None:
-        """The number of members where all forecasts are ensembles of as many, else None."""
-        sizes = {len(b.support()[1]) if isinstance(b, Ensemble) else None for b in self.beliefs}
+        """The number of members if all forecasts are ensembles of the same size, else None."""
+        sizes = {belief.members for belief in self.beliefs}
         return sizes.pop() if len(sizes) == 1 else None
 
     @property
     def ranks(self) -> Array | None:
-        """(n + 1, c) the share of outcomes in each place among n members; None where forecasts are no ensembles."""
+        """(n + 1, c) the share of outcomes in each place among n members; None unless `members` is known."""
         return None if self.members is None else self.histogram(self.members + 1)
 
     @property
     def outside(self) -> Array | None:
-        """(c,) the share of outcomes below or above all members, None where forecasts are no ensembles.
+        """(c,) the share of outcomes below or above all members, None unless all forecasts are ensembles.
 
-        2 / (n + 1) is expected of n > 1, unless outcomes and members are often equal.
+        It should be 2 / (n + 1) for n > 1 members, unless outcomes and members are often equal.
         """
-        if not all(isinstance(belief, Ensemble) for belief in self.beliefs):
+        if any(belief.members is None for belief in self.beliefs):
             return None
         return np.asarray(self.beyond.mean(axis=0))
 
     @cached_property
     def sure(self) -> NDArray[np.bool_]:
-        """(c,) whether no forecast leaves room for error: points, single members, members that are all the same."""
-        return np.asarray((self.notes[:, 1] == 0.0).all(axis=0))
+        """(c,) whether no forecast leaves room for error: points, single members, members that are all equal."""
+        return np.asarray((self.stated[:, 1] == 0.0).all(axis=0))
 
     @cached_property
     def errors(self) -> Array:
-        """(t, c) how far outcomes lie above the forecasts' means."""
-        return _errors(self.notes, self.outcomes)
+        """(t, c) outcomes minus the forecasts' means."""
+        return _errors(self.stated, self.outcomes)
 
     @property
     def bias(self) -> Array:
-        """(c,) how far outcomes lie above the forecasts' means, on average."""
+        """(c,) the average error: above zero if forecasts are too low."""
         return np.asarray(self.errors.mean(axis=0))
 
     @property
     def factor(self) -> Array:
-        """(c,) by how much errors, the bias apart, exceed what forecasts say of them: above 1 is over-confident.
+        """(c,) by how much errors, without the bias, exceed the spread of forecasts: above 1 is over-confident.
 
-        80 % of errors fall within the forecast's standard deviation times this times 1.28 (times the quantile of
-        Student's t where that deviation is one of few members). Infinite where forecasts claim to know the outcome but
-        do not; 1 where they do.
+        80 % of errors fall within the forecast's spread times this times 1.28 (or times the quantile of Student's t if
+        the spread is that of few members). It is infinite if forecasts claim to know the outcome but do not, and 1 if
+        they do.
         """
-        quantiles = np.array([_quantile(belief) for belief in self.beliefs])
-        errors, spreads = np.abs(self.errors - self.bias), self.notes[:, 1] * quantiles[:, None]
+        sizes = [belief.sample_size for belief in self.beliefs]
+        quantiles = np.array([float(stdtrit(n - 1.0, 0.9)) if n < np.inf else QUANTILE for n in sizes])
+        errors, spreads = np.abs(self.errors - self.bias), self.stated[:, 1] * quantiles[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios = np.where(errors == 0.0, 0.0, errors / spreads)
         factor = np.quantile(ratios, 0.8, axis=0, method="higher")
         return np.where((errors == 0.0).all(axis=0) & (spreads == 0.0).all(axis=0), 1.0, factor)
 
-    @property
+    @cached_property
     def crps(self) -> Array:
         """(c,) the mean continuous ranked probability score, in the units of the outcomes; lower is better."""
-        return np.asarray(self._crps.mean(axis=0))
+        return np.asarray(scores.crps(self.beliefs, self.outcomes).mean(axis=0))
 
     @cached_property
     def energy(self) -> float:
@@ -144,46 +143,39 @@ class Calibration:
 
     @cached_property
     def p_values(self) -> Array:
-        """(c,) the probability of PIT values at least as uneven, were the forecasts right; see `uniform`."""
+        """(c,) the probability of PIT values at least as uneven if forecasts are right; see `verdict`."""
         return np.array([p_value(column) for column in self.pit.T])
 
     @property
     def verdict(self) -> str:
-        """A line for each dimension: what is wrong with the forecasts, or that they look right."""
+        """One line per dimension: how the forecasts are wrong, or that they look right."""
         return "\n".join(sentence(self, i) for i in range(len(self.names)))
 
     def plot(self, path: str | os.PathLike[str] | None = None, after: Calibration | None = None) -> Figure:
-        """Draw where outcomes fell in their forecasts, and the coverage of intervals, a row for each dimension.
+        """Draw the places of outcomes in their forecasts, and the coverage of intervals, one row per dimension.
 
         Parameters
         ----------
-        path : file to write to, its ending tells the format; None to write none
-        after : the same forecasts corrected, to be drawn beside
+        path : file to write; its ending tells the format; None to write no file
+        after : the same forecasts corrected, drawn beside them
         """
         try:
             from overcast.calibration.picture import draw
         except ImportError:
-            raise ImportError(
-                "Calibration: plot needs matplotlib; install it with pip install 'overcast[experiments]'"
-            ) from None
+            install = "install it with pip install 'overcast[experiments]'"
+            raise ImportError(f"Calibration: plot needs matplotlib; {install}") from None
         figure = draw(self, after)
         if path is not None:
             figure.savefig(path, dpi=160)
         return figure
 
     def __repr__(self) -> str:
-        cover = ", ".join(
-            f"nominal {level:.0%} intervals cover {self.coverage(level)[i]:.0%}"
-            for i, level in enumerate(self.level.tolist())
-        )
+        covered = [(level, self.coverage(level)[i]) for i, level in enumerate(self.level.tolist())]
+        cover = ", ".join(f"nominal {level:.0%} intervals cover {share:.0%}" for level, share in covered)
         return f"Calibration({len(self)} outcomes of {', '.join(self.names)}; {cover})"
 
-    @cached_property
-    def _crps(self) -> Array:
-        return scores.crps(self.beliefs, self.outcomes)
-
     def _mass(self, low: float, high: float) -> Array:
-        """Return how much of each outcome is between two values of the PIT, intervals spread evenly, shape (t, c)."""
+        """Return the share of each outcome's interval between two values of the PIT, shape (t, c)."""
         lower, upper = self.intervals[:, 0], self.intervals[:, 1]
         width = upper - lower
         inside = np.clip(np.minimum(upper, high) - np.maximum(lower, low), 0.0, None)
@@ -191,16 +183,10 @@ class Calibration:
         return np.asarray(np.where(width > 0.0, inside / np.where(width > 0.0, width, 1.0), sharp))
 
 
-def _quantile(belief: Belief) -> float:
-    """Return what 80 % of errors are below, in units of the error's size that the forecast claims."""
-    n = members(belief) if isinstance(belief, Ensemble) else np.inf
-    return float(stdtrit(n - 1.0, 0.9)) if SAMPLE <= n < np.inf else QUANTILE
-
-
-def _errors(notes: Array, outcomes: Array) -> Array:
-    """Return errors of the means, (t, c), without those that are rounding of a forecast that leaves no room for any."""
-    errors = outcomes - notes[:, 0]
-    return np.where((notes[:, 1] == 0.0) & (np.abs(errors) <= ROUNDING * np.abs(notes[:, 0])), 0.0, errors)
+def _errors(stated: Array, outcomes: Array) -> Array:
+    """Return errors of the means, (t, c); rounding of a forecast that leaves no room for error counts as none."""
+    errors = outcomes - stated[:, 0]
+    return np.where((stated[:, 1] == 0.0) & (np.abs(errors) <= ROUNDING * np.abs(stated[:, 0])), 0.0, errors)
 
 
 def check(
@@ -211,9 +197,9 @@ def check(
     Parameters
     ----------
     beliefs : t forecasts, in order of time: beliefs, or anything `as_belief` takes; a (t, n, c) array for ensembles
-    outcomes : (t, c) contexts that came, or (t,) for one dimension
-    names : (c,) of the dimensions
-    seed : of the draws from forecasts that have jumps
+    outcomes : (t, c) contexts that came true, or (t,) for one dimension
+    names : (c,) names of the dimensions
+    seed : seed of the draws from intervals, if forecasts have jumps
 
     Examples
     --------
@@ -233,21 +219,19 @@ def check(
         raise ValueError(f"check: beliefs must be one for each of the {t} outcomes, got none")
     for at, belief in enumerate(known):
         if belief.dim != c:
-            raise ValueError(
-                f"check: beliefs must have the dimension {c} of the outcomes, got {belief.dim} at index {at}; "
-                f"n members of one quantity have shape (n, 1)"
-            )
+            got = f"{belief.dim} at index {at}; n members of one quantity have shape (n, 1)"
+            raise ValueError(f"check: beliefs must have the dimension {c} of the outcomes, got {got}")
     titles = tuple(map(str, names)) if names is not None else tuple(f"dimension {i + 1}" for i in range(c))
     if len(titles) != c:
-        raise ValueError(f"check: names must be {c}, one for each dimension, got {len(titles)}")
-    intervals = np.stack([pit(belief, y) for belief, y in zip(known, happened, strict=True)])
-    notes = np.stack([centre_and_spread(belief, "check") for belief in known])
-    reaches = np.stack([reach(belief) for belief in known])
-    missed = np.stack([beyond(belief, y) for belief, y in zip(known, happened, strict=True)])
-    # Members that agree now and then do so by accident, too; where they always do, each forecast is a point.
-    sure, errors = (notes[:, 1] == 0.0).all(axis=0), _errors(notes, happened)
+        raise ValueError(f"check: names must be {c}, one per dimension, got {len(titles)}")
+    intervals = np.stack([belief.place(y) for belief, y in zip(known, happened, strict=True)])
+    stated = np.stack([belief.stated_error() for belief in known])
+    reaches = np.stack([belief.reach() for belief in known])
+    missed = np.stack([belief.beyond(y) for belief, y in zip(known, happened, strict=True)])
+    # Members may agree by accident now and then; if they always agree, each forecast is a point.
+    sure, errors = (stated[:, 1] == 0.0).all(axis=0), _errors(stated, happened)
     intervals = np.where(sure, np.stack([errors > 0.0, errors >= 0.0], axis=1), intervals)
     reaches, missed = np.where(sure, 1.0, reaches), np.where(sure, errors != 0.0, missed)
     drawn = np.random.default_rng(_check.integer("check", "seed", seed, at_least=0)).random((t, c))
     values = intervals[:, 0] + drawn * (intervals[:, 1] - intervals[:, 0])
-    return Calibration(titles, known, happened, intervals, values, notes, reaches, missed)
+    return Calibration(titles, known, happened, intervals, values, stated, reaches, missed)

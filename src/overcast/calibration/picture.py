@@ -1,4 +1,4 @@
-"""Draw how forecasts did: where outcomes fell in them, and what their intervals cover."""
+"""Draw how forecasts did: the places of outcomes in them, and the coverage of their intervals."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from overcast.calibration.check import Calibration
 
 BINS = 10
-#: of forecasts as they came, and corrected
+#: colours of forecasts as they came, and corrected
 BEFORE, AFTER = "#d55e00", "#0072b2"
 STYLE: Any = {"axes.spines.top": False, "axes.spines.right": False, "font.size": 10, "legend.frameon": False}
 
 
 def draw(found: Calibration, after: Calibration | None = None) -> Figure:
-    """Return the figure: histograms and coverage, a row for each dimension; corrected forecasts beside."""
+    """Return the figure: histograms and coverage, one row per dimension; corrected forecasts stand beside."""
     drawn = [(found, "as they came", BEFORE), *([(after, "recalibrated", AFTER)] if after is not None else [])]
     rows, columns = len(found.names), len(drawn) + 1
     with matplotlib.rc_context(STYLE):
@@ -55,7 +55,7 @@ def _histogram(ax: Axes, found: Calibration, i: int, title: str, color: str) -> 
 def _coverage(ax: Axes, drawn: list[tuple[Calibration, str, str]], i: int) -> None:
     ax.plot([0, 100], [0, 100], color="black", linewidth=1.2, linestyle="--")
     for found, title, color in drawn:
-        # Intervals beyond the outermost members are not forecast by them.
+        # Members forecast no interval beyond the outermost ones.
         most = float(found.reaches[:, i].min()) or 1.0
         levels = np.linspace(0.05, 0.95, 19) if most >= 0.95 else most * np.linspace(0.05, 1.0, 19)
         shares = np.array([found.coverage(float(level))[i] for level in levels])

@@ -1,4 +1,4 @@
-"""Forecasts corrected by what happened after earlier ones."""
+"""Correct forecasts by the outcomes of earlier ones."""
 
 from __future__ import annotations
 
@@ -12,14 +12,12 @@ from overcast import _check
 from overcast._check import Array
 from overcast.beliefs import Belief, as_belief
 from overcast.calibration.fit import Correction, fit
-from overcast.calibration.move import move
-from overcast.calibration.spread import centre_and_spread
 
-#: outcomes a correction goes by, the latest ones
+#: how many of the latest outcomes a correction goes by
 MEMORY = 500
-# A correction is made anew once the outcomes since the last one are this share of those it goes by.
+# A correction is renewed once the outcomes since the last one are this share of those it goes by.
 STALE = 0.02
-# A spread this much smaller than the corrected one is none: stretching it would blow up rounding errors.
+# A spread below this share of the corrected one counts as none: stretching it would blow up rounding errors.
 NEGLIGIBLE = 1e-9
 
 
@@ -45,20 +43,18 @@ class Track(NamedTuple):
 
 
 class Recalibrated:
-    """Learns the bias and the spread that forecasts lack from contexts as they are revealed, and corrects beliefs.
+    """Learn the bias and spread of forecasts' errors from contexts as they are revealed, and correct beliefs by them.
 
-    Each dimension has a correction of its own (`calibration.fit`): its mean is regressed on the forecast's, its spread
-    stretched or shrunk to the size of the errors so far. Outcomes count in the order in which they come, and nothing is
-    known of later ones. It starts with no correction, and moves away from it as evidence grows. Beliefs stay of their
-    kind where that is possible (a normal belief stays normal, an ensemble an ensemble) and keep their correlations. A
-    forecast without any spread gets one from the errors: a point becomes normal. Dimensions that never err, such as
-    constants, are left alone. Wild outcomes do little harm while they are fewer than a fifth; the errors of the first
-    two outcomes count at most as 30 spreads, and in full where forecasts have none. A `Sampler` is drawn from 10,000
-    times to know its mean and spread.
+    Each dimension has its own correction (`calibration.fit`): its mean is regressed on the forecast's mean, and its
+    spread is stretched or shrunk to the size of the errors so far. The correction grows with the evidence. Beliefs stay
+    of their kind if possible and keep their correlations; a forecast without spread gets one from the errors, so that a
+    point becomes normal. Dimensions that never err, such as constants, stay as they are. Wild outcomes do little harm
+    while they are fewer than a fifth. Each of the first two errors counts as 30 spreads at most; if forecasts have no
+    spread, it counts in full. A `Sampler` is drawn from 10,000 times to estimate its mean and spread.
 
     Parameters
     ----------
-    memory : the number of latest outcomes to go by; fewer follow a change in the forecasts sooner
+    memory : how many of the latest outcomes to go by; fewer follow a change in the forecasts sooner
 
     Examples
     --------
@@ -67,7 +63,7 @@ class Recalibrated:
     >>> fixed = Recalibrated()
     >>> for day in range(300):
     ...     forecast = Gaussian([rng.uniform(10, 30)], 1.0)
-    ...     fixed.learn(forecast, context=rng.normal(forecast.mean() + 2.0, 3.0))  # two too low, and too sure by far
+    ...     fixed.learn(forecast, context=rng.normal(forecast.mean() + 2.0, 3.0))  # two too low, and far too sure
     >>> better = fixed(Gaussian([20.0], 1.0))
     >>> better.mean().round(1), np.sqrt(better.variance()).round(1)
     (array([22.]), array([2.9]))
@@ -78,22 +74,22 @@ class Recalibrated:
         self._tracks: tuple[Track, ...] = ()
 
     def __call__(self, belief: Any) -> Belief:
-        """Return the belief, corrected by what was learnt so far; anything `as_belief` takes will do."""
+        """Return the belief, or anything `as_belief` takes, corrected by the outcomes so far."""
         belief = as_belief(belief)
         self._fitting(belief.dim)
-        return self.correct(belief, centre_and_spread(belief)) if self.outcomes else belief
+        return self.correct(belief, belief.stated_error()) if self.outcomes else belief
 
     def learn(self, belief: Any, context: ArrayLike | Belief) -> None:
-        """Take in what came of a forecast.
+        """Learn the outcome of a forecast.
 
         Parameters
         ----------
         belief : the forecast as it was, uncorrected
-        context : c_t; or a belief where it was measured in part: dimensions that it leaves uncertain teach nothing
+        context : c_t; or a belief if it was measured in part: dimensions that it leaves uncertain teach nothing
         """
         belief = as_belief(belief)
         self._fitting(belief.dim)
-        self.take(self.lesson(centre_and_spread(belief), context))
+        self.take(self.lesson(belief.stated_error(), context))
 
     @property
     def outcomes(self) -> int:
@@ -102,38 +98,33 @@ class Recalibrated:
 
     @property
     def bias(self) -> Array:
-        """(c,) what is added to the mean of the usual forecast."""
+        """(c,) the correction of the usual forecast's mean."""
         return np.array([track.correction.bias for track in self._tracks])
 
     @property
     def slope(self) -> Array:
-        """(c,) what the mean moves by when the forecast's mean moves by one."""
+        """(c,) how far the corrected mean moves when the forecast's mean moves by one."""
         return np.array([1.0 + track.correction.slope for track in self._tracks])
 
     @property
     def factor(self) -> Array:
-        """(c,) what the usual spread is multiplied by: above one where forecasts are over-confident; 1 for constants.
-
-        Infinite where forecasts claim to know the context but do not.
-        """
+        """(c,) multiplies the usual spread: above 1 if over-confident, 1 for constants, infinite if sure but wrong."""
         return np.array([_factor(track) for track in self._tracks])
 
     def __repr__(self) -> str:
         if not self.outcomes:
             return f"Recalibrated(memory={self.memory}; nothing learnt)"
-        learnt = ", ".join(
-            f"{name}=[{', '.join(f'{value:.3g}' for value in values)}]"
-            for name, values in (("bias", self.bias), ("slope", self.slope), ("factor", self.factor))
-        )
+        known = {"bias": self.bias, "slope": self.slope, "factor": self.factor}
+        learnt = ", ".join(f"{name}=[{', '.join(f'{x:.3g}' for x in values)}]" for name, values in known.items())
         return f"Recalibrated(memory={self.memory}; {self.outcomes} outcomes, {learnt})"
 
-    def correct(self, belief: Belief, note: Array) -> Belief:
-        """Return the belief, of which `note` is centre and spread (2, c), corrected."""
+    def correct(self, belief: Belief, stated: Array) -> Belief:
+        """Return the belief corrected; `stated` (2, c) is its `stated_error`."""
         self._fitting(belief.dim)
         if not self.outcomes:
             return belief
-        shift, scale, noise = np.zeros(belief.dim), np.ones(belief.dim), np.zeros(belief.dim)
-        for i, (track, m, s) in enumerate(zip(self._tracks, *note, strict=True)):
+        shift, scale, blur = np.zeros(belief.dim), np.ones(belief.dim), np.zeros(belief.dim)
+        for i, (track, m, s) in enumerate(zip(self._tracks, *stated, strict=True)):
             correction = track.correction
             if correction == Correction():
                 continue
@@ -141,33 +132,29 @@ class Recalibrated:
             if s > NEGLIGIBLE * deviation:
                 scale[i] = deviation / s
             else:
-                noise[i] = deviation
+                blur[i] = deviation
             shift[i] = mean - scale[i] * m
-        return move(belief, shift, scale, noise)
+        return belief.moved(shift, scale, blur)
 
-    def lesson(self, note: Array, context: ArrayLike | Belief) -> tuple[Track, ...]:
-        """Return what the records become with another outcome; `take` makes it so."""
-        c = note.shape[1]
+    def lesson(self, stated: Array, context: ArrayLike | Belief) -> tuple[Track, ...]:
+        """Return the records with another outcome, for `take` to adopt."""
+        c = stated.shape[1]
         if isinstance(context, Belief):
             if context.dim != c:
                 raise ValueError(f"Recalibrated: context must have dimension {c}, got {context.dim}")
             known, values = context.variance() == 0.0, context.mean()
         else:
-            values = _check.vector("Recalibrated", "context", context, c)
-            known = np.ones(c, dtype=bool)
-        tracks = self._tracks or (Track(),) * c
-        rows = np.column_stack([*note, values]).tolist()
-        return tuple(
-            track.after(row, self.memory) if told else track
-            for track, row, told in zip(tracks, rows, known, strict=True)
-        )
+            known, values = np.ones(c, dtype=bool), _check.vector("Recalibrated", "context", context, c)
+        rows = np.column_stack([*stated, values]).tolist()
+        each = zip(self._tracks or (Track(),) * c, rows, known, strict=True)
+        return tuple(track.after(row, self.memory) if told else track for track, row, told in each)
 
     def take(self, lesson: tuple[Track, ...]) -> None:
-        """Go on with the records that `lesson` returned."""
+        """Adopt the records that `lesson` returned."""
         self._tracks = lesson
 
     def joined(self, other: Recalibrated) -> Recalibrated:
-        """Return one that has learnt what both have, the latest outcomes of each."""
+        """Return a corrector that has learnt from the latest outcomes of both."""
         out = Recalibrated(self.memory)
         if self._tracks and other._tracks:
             both = zip(self._tracks, other._tracks, strict=True)
@@ -177,7 +164,7 @@ class Recalibrated:
         return out
 
     def state(self) -> dict[str, Array]:
-        """Return what was learnt, as arrays."""
+        """Return the records as arrays."""
         return {
             "rows": np.concatenate([track.rows for track in self._tracks]) if self._tracks else np.empty((0, 3)),
             "lengths": np.array([len(track.rows) for track in self._tracks], dtype=np.int64),
@@ -186,7 +173,7 @@ class Recalibrated:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from what `state` returned."""
+        """Restore the records that `state` returned."""
         lengths = state["lengths"].tolist()
         if sum(lengths) != len(state["rows"]):
             raise ValueError("the outcomes do not fit their numbers")
@@ -200,7 +187,7 @@ class Recalibrated:
 
 
 def recalibrate(beliefs: Iterable[Any], outcomes: ArrayLike, memory: int = MEMORY) -> list[Belief]:
-    """Return t forecasts, each corrected by what came of those before it; outcomes (t, c), or (t,) for one dimension.
+    """Return t forecasts, each corrected by the outcomes (t, c) of those before it, or (t,) for one dimension.
 
     Examples
     --------
@@ -210,9 +197,8 @@ def recalibrate(beliefs: Iterable[Any], outcomes: ArrayLike, memory: int = MEMOR
     fixed, forecasts, out = Recalibrated(memory), list(beliefs), []
     happened = _check.floats("recalibrate", "outcomes", outcomes)
     if happened.ndim == 0 or len(happened) != len(forecasts):
-        raise ValueError(
-            f"recalibrate: outcomes must be one for each of the {len(forecasts)} beliefs, got {happened.shape}"
-        )
+        must = f"recalibrate: outcomes must be one for each of the {len(forecasts)} beliefs"
+        raise ValueError(f"{must}, got {happened.shape}")
     for belief, context in zip(forecasts, happened, strict=True):
         out.append(fixed(belief))
         fixed.learn(belief, context)

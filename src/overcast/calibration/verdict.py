@@ -1,24 +1,29 @@
-"""What is wrong with forecasts, in a sentence."""
+"""The faults of forecasts in a sentence, and the test that tells whether there are any."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import chdtrc
+
+from overcast._check import Array
 
 if TYPE_CHECKING:
     from overcast.calibration.check import Calibration
 
-#: the probability with which forecasts that are right are not said to look right
+#: the probability that right forecasts are not said to look right
 FALSE_ALARM = 0.01
-#: outcomes below which nothing is said; with as many, errors half as large again as forecast show in four of five cases
+#: outcomes needed for a verdict; with as many, errors 1.5 times as large as forecast show in four of five cases
 ENOUGH = 50
-# Factors nearer to one than this go without saying: other things are wrong.
+# Factors nearer to one than this are not mentioned: something else is wrong.
 NEAR = 1.1
+# Legendre polynomials in the test of uniformity.
+ORDER = 4
 
 
 def sentence(found: Calibration, i: int) -> str:
-    """Return what is to be said about dimension `i`."""
+    """Return the verdict on dimension `i`."""
     name, t = found.names[i], len(found)
     if found.sure[i] and not found.errors[:, i].any():
         return f"{name}: a constant, known exactly."
@@ -26,18 +31,15 @@ def sentence(found: Calibration, i: int) -> str:
         return f"{name}: {t} outcomes are too few to judge by; come back with {ENOUGH} or more."
     p = float(found.p_values[i])
     if p >= FALSE_ALARM:
-        return (
-            f"{name}: your forecasts look right: {_evidence(found, i)} (p = {p:.2f}, "
-            f"a test with a false-alarm probability of {_percent(FALSE_ALARM)})."
-        )
+        test = f"p = {p:.2f}, a test with a false-alarm probability of {_percent(FALSE_ALARM)}"
+        return f"{name}: your forecasts look right: {_evidence(found, i)} ({test})."
     faults = [*_bias(found, i), *_spread(float(found.factor[i]))]
     said = " and ".join(faults) if faults else "of the wrong shape, though their mean and spread are about right"
     return f"{name}: your forecasts are {said}: {_evidence(found, i)}."
 
 
 def _bias(found: Calibration, i: int) -> list[str]:
-    bias = float(found.bias[i])
-    errors = found.errors[:, i]
+    bias, errors = float(found.bias[i]), found.errors[:, i]
     if abs(bias) <= 2.0 * errors.std() / np.sqrt(len(errors)):
         return []
     return [f"too {'low' if bias > 0 else 'high'} by {abs(bias):.2g}"]
@@ -56,8 +58,7 @@ def _spread(factor: float) -> list[str]:
 def _evidence(found: Calibration, i: int) -> str:
     level = float(found.level[i])
     cover = f"nominal {_percent(level)} intervals cover {_percent(float(found.coverage(level)[i]))}"
-    outside = found.outside
-    if outside is None or found.sure[i]:
+    if (outside := found.outside) is None or found.sure[i]:
         return cover
     expected = _percent(1.0 - float(found.reaches[:, i].mean()))
     return f"{_percent(float(outside[i]))} of outcomes fall outside the ensemble, {expected} expected; {cover}"
@@ -65,3 +66,32 @@ def _evidence(found: Calibration, i: int) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
+
+
+def p_value(values: Array) -> float:
+    """Return the probability of values (t,) at least as uneven if they are uniform on [0, 1].
+
+    This is Neyman's smooth test on the first four Legendre polynomials: bias shows in the first, over- and
+    under-confidence in the second, skewed and heavy tails in the others. With N_j the sum of polynomial j over sqrt(t)
+    and v_j its long-run variance (Newey-West over t^(1/3) lags, and never below that of independent values), the sum of
+    N_j^2 / v_j is compared with chi-square of four degrees of freedom. At 1 %, one in 100 series of independent values
+    raises a false alarm, and four in 100 do if neighbours have a correlation of 0.6.
+    """
+    t = len(values)
+    x = 2.0 * values - 1.0
+    terms = np.polynomial.legendre.legvander(x, ORDER)[:, 1:] * np.sqrt(2.0 * np.arange(1, ORDER + 1) + 1.0)
+    scores = terms.sum(axis=0) ** 2 / t
+    return float(chdtrc(ORDER, float((scores / _long_run(terms)).sum())))
+
+
+def _long_run(terms: Array) -> Array:
+    t = len(terms)
+    lags = int(np.cbrt(t))
+    # Centred by their own mean: about zero, the mean of uniform values, a lasting bias would look like correlation.
+    centred = terms - terms.mean(axis=0)
+    variance = np.mean(centred**2, axis=0)
+    total = np.ones(ORDER)
+    for lag in range(1, min(lags, t - 1) + 1):
+        correlation = (centred[lag:] * centred[:-lag]).mean(axis=0) / np.where(variance > 0.0, variance, 1.0)
+        total += 2.0 * (1.0 - lag / (lags + 1)) * correlation
+    return np.asarray(np.maximum(total, 1.0))

@@ -1,16 +1,17 @@
 """Trials of crop varieties at several sites over the years, with the weather of each season.
 
-A folder holds two CSV files. `yields.csv` has the columns site, year, variety and yield, a row for each plot: rows that
-repeat site, year and variety are replicates, and a plot without a yield (empty or NA) is left out. `weather.csv` has
-the columns site and year and any number of factors, a row for each season. Seasons without yields are history: they
-serve the climatology. The folder of the California wheat trials, with names of its own, is read as it is.
+A folder holds two CSV files. `yields.csv` has the columns site, year, variety and yield, and one row per plot. Rows
+that repeat site, year and variety are replicates. A plot without a yield (empty or NA) is left out. `weather.csv` has
+the columns site and year and any number of factors, and one row per season. Seasons without yields serve the
+climatology. The folder of the California wheat trials, which has other names for files and columns, is read as it is.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from overcast._check import Array
 from overcast.datasets import files
 
-#: how a plot without a yield is marked
+#: cells that mark a plot without a yield
 MISSING = ("", "NA")
 
 Season = tuple[str, int]
@@ -26,7 +27,7 @@ Season = tuple[str, int]
 
 @dataclass(frozen=True)
 class Layout:
-    """How a folder calls its files and columns; `other` are columns of the weather that are no factors."""
+    """The names of a folder's files and columns; `other` are columns of the weather that are not factors."""
 
     yields: str
     weather: str
@@ -34,27 +35,21 @@ class Layout:
     variety: str = "variety"
     other: tuple[str, ...] = ()
 
-    @property
-    def names(self) -> tuple[str, str]:
-        return self.yields, self.weather
-
 
 OWN = Layout("yields.csv", "weather.csv")
-CALIFORNIA = Layout(
-    "plots.csv", "site_season_weather_1896_2023.csv", site="loc", variety="gen", other=("fips", "county")
-)
+CALIFORNIA = Layout("plots.csv", "site_season_weather_1896_2023.csv", "loc", "gen", other=("fips", "county"))
 
 
 @dataclass(frozen=True, eq=False)
 class CropData:
     """Measurements (m,) of varieties in seasons (n,), and the weather of these and other seasons.
 
-    source : where the data comes from
+    source : the folder that the data was read from, or "generated"
     sites, varieties, factor_names : names
     seasons : (n,) site and year of the seasons with yields
-    season, variety, yields : (m,) of each measurement
-    weather : the factors of every season known, those without yields included
-    left_out : plots without a yield
+    season, variety, yields : (m,) index of the season, index of the variety, and yield of each measurement
+    weather : the factors of every known season, including seasons without yields
+    left_out : number of plots without a yield
     """
 
     source: str
@@ -71,19 +66,19 @@ class CropData:
 
     @property
     def site_of_season(self) -> NDArray[np.intp]:
-        """(n,) the number of the site of each season with yields."""
+        """(n,) index of the site of each season with yields."""
         return np.array([self.sites.index(site) for site, _ in self.seasons])
 
     @cached_property
     def normalised(self) -> Array:
-        """(m,) yields from 0, the lowest, to 1, the highest: the paper's rewards are bounded."""
+        """(m,) yields on a scale from 0, the lowest, to 1, the highest, because the paper's rewards are bounded."""
         return np.asarray((self.yields - self.yields.min()) / np.ptp(self.yields))
 
     @cached_property
     def factors(self) -> Array:
-        """(n, p) the weather of the seasons with yields, followed by a one for the site among zeros.
+        """(n, p) weather of the seasons with yields, followed by the site in one-hot form.
 
-        Weather factors have mean 0 and variance 1 over these seasons; those that never change are left out.
+        Weather factors have mean 0 and variance 1 over these seasons; factors that never change are left out.
         """
         return self._scaled(np.stack([self.weather[season] for season in self.seasons]), self.site_of_season)
 
@@ -91,20 +86,19 @@ class CropData:
         """Return the factors of the `years` seasons before each season with yields, (n, years, p)."""
         earlier = []
         for site, year in self.seasons:
-            before = [self.weather.get((site, year - back)) for back in range(1, years + 1)]
-            found = [row for row in before if row is not None]
+            before = [(site, year - back) for back in range(1, years + 1)]
+            found = [self.weather[season] for season in before if season in self.weather]
             if len(found) < years:
                 raise ValueError(
                     f"crops: a climatology needs the weather of the {years} seasons before each season with yields; "
                     f"{self.source} has {len(found)} of them for site {site}, year {year}"
                 )
             earlier.append(np.stack(found))
-        rows = np.stack(earlier)
-        return self._scaled(rows, np.repeat(self.site_of_season[:, None], years, axis=1))
+        return self._scaled(np.stack(earlier), np.repeat(self.site_of_season[:, None], years, axis=1))
 
     @cached_property
     def residuals(self) -> Array:
-        """What the normalised yields of replicates differ by from the mean of their variety in their season."""
+        """Differences between the normalised yields of replicates and the mean of their variety in their season."""
         cell = self.season * len(self.varieties) + self.variety
         count, total = np.bincount(cell), np.bincount(cell, self.normalised)
         repeated = count[cell] > 1
@@ -113,19 +107,20 @@ class CropData:
     def _scaled(self, weather: Array, sites: NDArray[np.intp]) -> Array:
         known = np.stack([self.weather[season] for season in self.seasons])
         mean, deviation = known.mean(axis=0), known.std(axis=0)
-        varies = np.ptp(known, axis=0) > 0.0  # the deviation of equal numbers may be a rounding error
+        varies = np.ptp(known, axis=0) > 0.0  # the standard deviation of equal numbers may be a rounding error
         scaled = (weather[..., varies] - mean[varies]) / deviation[varies]
         return np.concatenate([scaled, np.eye(len(self.sites))[sites]], axis=-1)
 
 
 def read_crops(folder: Path) -> CropData:
-    """Read the trials in a folder, which may also be the folder that theirs, called agroscope, lies in."""
+    """Read the trials in a folder, or in its sub-folder agroscope."""
     inner = folder / "agroscope"
     if inner.is_dir() and not any((folder / layout.yields).exists() for layout in (OWN, CALIFORNIA)):
         folder = inner
     foreign = (folder / CALIFORNIA.yields).exists() and not (folder / OWN.yields).exists()
     layout = CALIFORNIA if foreign else OWN
-    yields_path, weather_path = files.find(folder, layout.names, f"{layout.yields} and {layout.weather}")
+    names = layout.yields, layout.weather
+    yields_path, weather_path = files.find(folder, names, " and ".join(names))
     factor_names, weather = _read_weather(weather_path, layout)
     plots: list[tuple[Season, str, float]] = []
     first_line: dict[Season, int] = {}
@@ -143,12 +138,11 @@ def read_crops(folder: Path) -> CropData:
     measured = {season for season, _, _ in plots}
     for season, line in first_line.items():
         if season not in measured:
-            raise files.bad(
-                yields_path, line, f"site {season[0]}, year {season[1]} has no yield at all; remove its rows"
-            )
+            text = f"site {season[0]}, year {season[1]} has no yield at all; remove its rows"
+            raise files.bad(yields_path, line, text)
     if len({value for _, _, value in plots}) < 2:
         raise files.bad(yields_path, 1, f"expected plots of different yields, got {len(plots)} plots")
-    return _data(str(folder), factor_names, plots, weather, left_out)
+    return _data(str(folder), factor_names, plots, weather, left_out=left_out)
 
 
 def _read_weather(path: Path, layout: Layout) -> tuple[tuple[str, ...], dict[Season, Array]]:
@@ -184,7 +178,7 @@ def _data(
     factor_names: tuple[str, ...],
     plots: list[tuple[Season, str, float]],
     weather: dict[Season, Array],
-    left_out: int = 0,
+    **more: Any,
 ) -> CropData:
     seasons = sorted({season for season, _, _ in plots})
     varieties = sorted({variety for _, variety, _ in plots})
@@ -200,22 +194,22 @@ def _data(
         variety=np.array([variety_at[variety] for _, variety, _ in plots]),
         yields=np.array([value for _, _, value in plots]),
         weather=weather,
-        left_out=left_out,
+        **more,
     )
 
 
 def generated_crops(seed: int = 0) -> CropData:
     """Return made-up trials of the paper's size: 198 varieties, 10 sites, 15 years, 16 factors, up to 3 replicates.
 
-    Sites have a climate, years are good or bad everywhere, and a variety is grown for some years, then dropped.
+    Each site has a climate, a year is good or bad at all sites, and a variety is grown for some years and then dropped.
     """
     rng = np.random.default_rng(seed)
     names = tuple(f"factor_{i + 1:02d}" for i in range(16))
     climate, swing = rng.standard_normal((10, 16)), 0.5 * rng.standard_normal((15, 16))
     weather = climate[:, None] + swing + 0.7 * rng.standard_normal((10, 15, 16))
-    tolerance = 0.15 * rng.standard_normal((198, 16))  # how much of each factor a variety likes
+    tolerance = 0.15 * rng.standard_normal((198, 16))  # how much each variety gains from each factor
     strength = 0.4 * rng.standard_normal(198)
-    common = 0.25 * rng.standard_normal(16)  # what all of them like
+    common = 0.25 * rng.standard_normal(16)  # how much all varieties gain from each factor
     mean = strength[:, None, None] + np.einsum("vf,syf->vsy", tolerance + common, weather)
     first = rng.integers(-4, 15, 198)
     plots: list[tuple[Season, str, float]] = []
@@ -226,4 +220,4 @@ def generated_crops(seed: int = 0) -> CropData:
                 season = f"S{site + 1}", 2001 + year
                 plots.append((season, f"V{variety + 1:03d}", float(np.clip(value, 0.0, 130.0))))
     known = {(f"S{site + 1}", 2001 + year): weather[site, year] for site, year in np.ndindex(10, 15)}
-    return replace(_data("generated", names, plots, known), generated=True)
+    return _data("generated", names, plots, known, generated=True)

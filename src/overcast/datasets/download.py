@@ -1,4 +1,4 @@
-"""Fetch what may not be passed on: each user downloads it from its publisher."""
+"""Download data that may not be redistributed: each user gets it from its publisher."""
 
 from __future__ import annotations
 
@@ -21,23 +21,19 @@ ACM Transactions on Interactive Intelligent Systems 5(4), 2015."""
 
 
 def default_folder() -> Path:
-    """Return the user's data directory of this package."""
+    """Return the user's data folder for this package."""
     return platformdirs.user_data_path("overcast")
 
 
 def download_movielens(folder: Path, url: str = ARCHIVE, checksum: str = CHECKSUM) -> Path:
     """Download the archive, verify its checksum, and unpack it; return the folder with the data.
 
-    What is there already, with the right checksum, is not downloaded again.
+    An archive that is there already and has the right checksum is not downloaded again.
     """
-    pooch.get_logger().setLevel("WARNING")  # it would say what it downloads, also in a pipe
+    pooch.get_logger().setLevel("WARNING")  # otherwise it reports each download, even in a pipe
     try:
         archive = pooch.retrieve(
-            url,
-            known_hash=checksum,
-            fname="ml-1m.zip",
-            path=folder,
-            progressbar=sys.stderr.isatty(),
+            url, known_hash=checksum, fname="ml-1m.zip", path=folder, progressbar=sys.stderr.isatty()
         )
     except requests.RequestException as error:
         if error.response is not None:

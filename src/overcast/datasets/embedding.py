@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable
 from concurrent.futures import Executor
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,71 +20,53 @@ LIBRARY = f"scikit-surprise {surprise.__version__}"
 
 FACTORS = 6
 FOLDS = 5
-#: a fit for each fold, and one on all ratings
+#: one fit for each fold, and one on all ratings
 FITS = FOLDS + 1
+ARRAYS = ("users", "movies", "rmse")
 
 
 @dataclass(frozen=True, eq=False)
 class Embedding:
-    """Ratings are about users (n, q) times movies (k, q) transposed; rmse (folds,) is the error in cross-validation."""
+    """Vectors of users (n, q) and movies (k, q), whose products are about the ratings.
+
+    rmse : (folds,) error in cross-validation
+    """
 
     users: Array
     movies: Array
     rmse: Array
 
 
-def embed(
-    data: MovieLensData, cache: Path, executor: Executor | None, done: Callable[[], object], seed: int = 0
-) -> Embedding:
-    """Return the embedding of the ratings, from the folder `cache` where a run left it or some of its fits.
+def embed(data: MovieLensData, cache: Path, executor: Executor | None, done: _jobs.Done, seed: int = 0) -> Embedding:
+    """Return the embedding of the ratings. Fits that an earlier run has left in the folder `cache` are read from there.
 
-    `done` is called after each of the `FITS` fits.
+    `done` is called after each of the `FITS` fits, computed or read.
     """
     if len(data.stars) < FOLDS:
         raise ValueError(f"{data.source}: expected {FOLDS} ratings or more, got {len(data.stars)}")
-    name = f"embedding-{_fingerprint(data, seed)}"
-    kept = _storage.read_arrays(cache / f"{name}.npz", ("users", "movies", "rmse"))
+    path = cache / f"embedding-{_fingerprint(data, seed)}.npz"
+    kept = _storage.read_arrays(path, ARRAYS)
     if kept is not None:
         for _ in range(FITS):
             done()
-        return Embedding(kept["users"], kept["movies"], kept["rmse"])
-    unfinished = cache / f"{name}-fits"
+        return Embedding(**kept)
+    unfinished = path.with_name(f"{path.stem}-fits")
     unfinished.mkdir(parents=True, exist_ok=True)
-    users, movies, rmse = _fit_all(data, unfinished, executor, done, seed)
-    _storage.write_arrays(cache / f"{name}.npz", {"users": users, "movies": movies, "rmse": rmse})
-    shutil.rmtree(unfinished)
-    return Embedding(users, movies, rmse)
-
-
-def _fit_all(
-    data: MovieLensData, folder: Path, executor: Executor | None, done: Callable[[], object], seed: int
-) -> tuple[Array, Array, Array]:
-    """Return the vectors of the fit to all ratings, and the errors of the fits without one of the folds."""
     everything = np.arange(len(data.stars))
     folds = np.array_split(np.random.default_rng(seed).permutation(everything), FOLDS)
     fits = [_Fit(data, everything, None, seed)]
-    for i, fold in enumerate(folds):
-        fits.append(_Fit(data, np.concatenate(folds[:i] + folds[i + 1 :]), fold, seed))
-    paths = {fit: folder / f"{i}.npz" for i, fit in enumerate(fits)}
-    results = {}
-    for fit, path in paths.items():
-        kept = _storage.read_arrays(path, ("users", "movies", "rmse"))
-        if kept is not None:
-            results[fit] = kept
-            done()
-    missing = [fit for fit in fits if fit not in results]
-    jobs = _jobs.run(missing, _Fit.run, lambda fit, arrays: _storage.write_arrays(paths[fit], arrays), executor)
-    with closing(jobs):
-        for fit, arrays in jobs:
-            results[fit] = arrays
-            done()
-    whole = results[fits[0]]
-    return whole["users"], whole["movies"], np.array([float(results[fit]["rmse"]) for fit in fits[1:]])
+    fits += [_Fit(data, np.concatenate(folds[:i] + folds[i + 1 :]), fold, seed) for i, fold in enumerate(folds)]
+    jobs = {unfinished / f"{i}.npz": fit for i, fit in enumerate(fits)}
+    whole, *held_out = _jobs.resume(jobs, _Fit.run, ARRAYS, executor, done)
+    found = {**whole, "rmse": np.array([float(fit["rmse"]) for fit in held_out])}
+    _storage.write_arrays(path, found)
+    shutil.rmtree(unfinished)
+    return Embedding(**found)
 
 
 @dataclass(frozen=True, eq=False)
 class _Fit:
-    """One factorisation of some ratings, in this order, and the ratings to test it on."""
+    """One factorisation of the ratings `train`, in this order, and the ratings to test it on."""
 
     data: MovieLensData
     train: NDArray[np.intp]
@@ -94,19 +74,17 @@ class _Fit:
     seed: int
 
     def run(self) -> dict[str, Array]:
-        """Return the vectors of users and movies, and the error on the test ratings, NaN where there are none."""
-        data = self.data
+        """Return the vectors of users and movies, and the error on the test ratings, NaN if there are none."""
         reader = surprise.Reader(rating_scale=(FEWEST_STARS, MOST_STARS))
         trainset = surprise.Dataset(reader).construct_trainset([(*row, None) for row in self._rows(self.train)])
-        # Without biases, so that ratings are the product of the vectors alone.
+        # There are no biases, so ratings are the product of the vectors alone.
         model = surprise.SVD(n_factors=FACTORS, biased=False, random_state=self.seed).fit(trainset)
-        users = np.zeros((len(data.groups), FACTORS))
-        movies = np.zeros((len(data.titles), FACTORS))
+        users = np.zeros((len(self.data.groups), FACTORS))
+        movies = np.zeros((len(self.data.titles), FACTORS))
         users[[trainset.to_raw_uid(i) for i in trainset.all_users()]] = model.pu
         movies[[trainset.to_raw_iid(i) for i in trainset.all_items()]] = model.qi
-        rmse = np.nan
-        if self.test is not None:
-            rmse = surprise.accuracy.rmse(model.test(self._rows(self.test)), verbose=False)
+        test = None if self.test is None else model.test(self._rows(self.test))
+        rmse = np.nan if test is None else surprise.accuracy.rmse(test, verbose=False)
         return {"users": users, "movies": movies, "rmse": np.array(rmse)}
 
     def _rows(self, at: NDArray[np.intp]) -> list[tuple[int, int, float]]:
@@ -115,7 +93,7 @@ class _Fit:
 
 
 def _fingerprint(data: MovieLensData, seed: int) -> str:
-    """Return a name for what the embedding depends on."""
+    """Return a hash of everything that the embedding depends on."""
     digest = hashlib.sha256(repr((FACTORS, FOLDS, seed, LIBRARY, np.__version__)).encode())
     for column in (data.user, data.movie, data.stars):
         digest.update(np.ascontiguousarray(column).tobytes())

@@ -1,4 +1,4 @@
-"""Read tables from text files; what is wrong with one is said with the file and the line."""
+"""Read tables from text files; errors name the file and the line."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
 
 
 def table(path: Path, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the number and the cells by column of each row of a CSV file, which must have the columns `needed`."""
+    """Yield the line number and the cells by column of each row of a CSV file that has the columns `needed`."""
     numbered = lines(path, "utf-8-sig")
     number, first = next(numbered, (1, ""))
     columns = _cells(path, number, first) if first else []
@@ -70,15 +70,12 @@ def whole(path: Path, line: int, name: str, text: str) -> int:
 
 
 def find(folder: Path, names: Sequence[str], what: str) -> list[Path]:
-    """Return the files of these names in a folder, all of which must be there."""
+    """Return the paths of these files in a folder; raise FileNotFoundError if one is missing."""
     if not folder.is_dir():
-        raise FileNotFoundError(f"{folder}: expected a folder with {what}, found {_found(folder)}")
+        found = "a file" if folder.exists() else "nothing"
+        raise FileNotFoundError(f"{folder}: expected a folder with {what}, found {found}")
     paths = [folder / name for name in names]
     for path in paths:
         if not path.is_file():
             raise FileNotFoundError(f"{folder}: expected {what}; {path.name} is missing")
     return paths
-
-
-def _found(folder: Path) -> str:
-    return "a file" if folder.exists() else "nothing"

@@ -1,19 +1,20 @@
-"""Forecasts and what happened, a row each.
+"""Files of forecasts and their outcomes, one row per forecast.
 
-A CSV file has a column for each quantity that was forecast, with what happened, and beside it either the members of an
-ensemble or mean and standard deviation of a normal forecast:
+A CSV file has a column of outcomes for each quantity, and beside it either the members of an ensemble, or mean and
+standard deviation of a normal forecast:
 
     temp, tempfc.1, tempfc.2, ..., tempfc.n        members, numbered from 1 or 0
     demand, demand_mean, demand_sd                 normal
 
-Several quantities may stand side by side; other columns, such as dates, are not read. Rows are in order of time. A
-row without an outcome (empty or NA) is left out.
+A file may hold several quantities. Other columns, such as dates, are not read. Rows are in order of time. A row
+without an outcome (empty or NA) is left out.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ from overcast.beliefs import Belief, Ensemble, Gaussian, Independent
 from overcast.datasets import files
 
 MISSING = ("", "NA")
-#: numbers beyond it are no measurements, and their squares soon exceed what a float holds
+#: larger numbers are not measurements, and their squares soon exceed the range of a float
 LARGEST = 1e100
 INNSBRUCK = "innsbruck_joint_rain_temp.csv"
 EXPECTED = "a column NAME of outcomes with its forecasts NAMEfc.1, NAMEfc.2, ... or NAME_mean, NAME_sd"
@@ -31,13 +32,13 @@ EXPECTED = "a column NAME of outcomes with its forecasts NAMEfc.1, NAMEfc.2, ...
 
 @dataclass(frozen=True, eq=False)
 class ForecastRecord:
-    """t forecasts of c quantities and what happened, in order of time.
+    """t forecasts of c quantities with their outcomes, in order of time.
 
-    source : where they come from
-    names : (c,) of the quantities
+    source : the file that they were read from, or "generated"
+    names : (c,) names of the quantities
     beliefs : (t,) the forecasts
     outcomes : (t, c) what happened
-    left_out : rows without an outcome
+    left_out : number of rows without an outcome
     """
 
     source: str
@@ -48,13 +49,13 @@ class ForecastRecord:
     generated: bool = False
 
     def first(self, rows: int) -> ForecastRecord:
-        """Return the record up to some row."""
+        """Return the record of the first rows."""
         return replace(self, beliefs=self.beliefs[:rows], outcomes=self.outcomes[:rows])
 
 
 @dataclass(frozen=True)
 class _Columns:
-    """The columns of a quantity: members of an ensemble, or mean and standard deviation where there are none."""
+    """The columns of a quantity: members of an ensemble, or mean and standard deviation if there are no members."""
 
     name: str
     members: tuple[str, ...] = ()
@@ -65,11 +66,10 @@ class _Columns:
 
 
 def read_forecasts(path: Path, only: str | None = None) -> ForecastRecord:
-    """Read a file of forecasts and outcomes, all quantities in it or one."""
+    """Read a file of forecasts and outcomes: all its quantities, or one of them."""
     if not path.is_file():
-        raise FileNotFoundError(
-            f"{path}: expected a CSV file of forecasts, found {'a folder' if path.is_dir() else 'nothing'}"
-        )
+        found = "a folder" if path.is_dir() else "nothing"
+        raise FileNotFoundError(f"{path}: expected a CSV file of forecasts, found {found}")
     quantities: list[_Columns] = []
     beliefs: list[Belief] = []
     outcomes: list[list[float]] = []
@@ -85,13 +85,12 @@ def read_forecasts(path: Path, only: str | None = None) -> ForecastRecord:
         beliefs.append(_belief(path, line, quantities, numbers))
     if not outcomes:
         raise files.bad(path, 1, f"expected rows with {EXPECTED}, got {left_out} rows, none with an outcome")
-    return ForecastRecord(
-        str(path), tuple(quantity.name for quantity in quantities), tuple(beliefs), np.array(outcomes), left_out
-    )
+    names = tuple(quantity.name for quantity in quantities)
+    return ForecastRecord(str(path), names, tuple(beliefs), np.array(outcomes), left_out)
 
 
 def read_innsbruck(folder: Path, only: str | None = None) -> ForecastRecord:
-    """Read the forecasts of rain and temperature at Innsbruck, from their folder or the one it lies in."""
+    """Read the forecasts of rain and temperature at Innsbruck in a folder, or in its sub-folder forecast_innsbruck."""
     inner = folder / "forecast_innsbruck"
     folder = inner if inner.is_dir() else folder
     (path,) = files.find(folder, [INNSBRUCK], INNSBRUCK)
@@ -102,14 +101,11 @@ def generated_forecasts(seed: int = 0, days: int = 2000, members: int = 11) -> F
     """Return made-up temperatures with an ensemble that is five degrees too cold, too bold and far too sure."""
     rng = np.random.default_rng(seed)
     season = 8.0 - 10.0 * np.cos(2.0 * np.pi * np.arange(days) / 365.0)
-    weather = np.empty(days)
-    last = 0.0
-    for day, step in enumerate(rng.normal(0.0, 3.0, days)):
-        last = 0.6 * last + step
-        weather[day] = season[day] + last
-    spread = rng.gamma(4.0, 0.2, days)
+    drift = accumulate(rng.normal(0.0, 3.0, days), lambda last, step: 0.6 * last + step)
+    weather = season + np.array(list(drift))
+    deviation = rng.gamma(4.0, 0.2, days)
     centre = 1.2 * (weather + rng.normal(0.0, 2.5, days)) - 6.0
-    points = centre[:, None] + spread[:, None] * rng.standard_normal((days, members))
+    points = centre[:, None] + deviation[:, None] * rng.standard_normal((days, members))
     beliefs = tuple(Ensemble(row[:, None]) for row in points)
     return ForecastRecord("generated", ("temp",), beliefs, weather[:, None], generated=True)
 
@@ -122,9 +118,8 @@ def _quantities(path: Path, columns: list[str], only: str | None) -> list[_Colum
             first = 0 if 0 in numbered else 1
             gaps = [i for i in range(first, first + len(numbered)) if i not in numbered]
             if gaps:
-                raise files.bad(
-                    path, 1, f"expected members {name}fc.{first} to {name}fc.{max(numbered)}; {gaps[0]} is missing"
-                )
+                expected = f"expected members {name}fc.{first} to {name}fc.{max(numbered)}"
+                raise files.bad(path, 1, f"{expected}; {gaps[0]} is missing")
             found.append(_Columns(name, tuple(numbered[i] for i in sorted(numbered))))
         elif {f"{name}_mean", f"{name}_sd"} <= set(columns):
             found.append(_Columns(name))
@@ -137,10 +132,13 @@ def _quantities(path: Path, columns: list[str], only: str | None) -> list[_Colum
 def _belief(path: Path, line: int, quantities: list[_Columns], numbers: list[list[float]]) -> Belief:
     sizes = {len(quantity.members) for quantity in quantities}
     if sizes == {0}:
-        deviations = [_deviation(path, line, q, sd) for q, (_, sd) in zip(quantities, numbers, strict=True)]
-        return Gaussian([mean for mean, _ in numbers], np.square(deviations))
+        for quantity, (_, deviation) in zip(quantities, numbers, strict=True):
+            if deviation < 0.0:
+                raise files.bad(path, line, f"{quantity.name}_sd must be >= 0, got {deviation:g}")
+        means, deviations = np.array(numbers).T
+        return Gaussian(means, deviations**2)
     if len(sizes) == 1:
-        return Ensemble(np.array(numbers).T)  # members of the same number belong together
+        return Ensemble(np.array(numbers).T)  # a member has the same number in all quantities
     return Independent([_belief(path, line, [q], [row]) for q, row in zip(quantities, numbers, strict=True)])
 
 
@@ -148,10 +146,4 @@ def _number(path: Path, line: int, column: str, row: dict[str, str]) -> float:
     value = files.real(path, line, column, row[column])
     if abs(value) > LARGEST:
         raise files.bad(path, line, f"{column} must be a number from {-LARGEST:g} to {LARGEST:g}, got {row[column]}")
-    return value
-
-
-def _deviation(path: Path, line: int, quantity: _Columns, value: float) -> float:
-    if value < 0.0:
-        raise files.bad(path, line, f"{quantity.name}_sd must be >= 0, got {value:g}")
     return value

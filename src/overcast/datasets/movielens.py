@@ -1,12 +1,14 @@
 """MovieLens-1M: a million ratings of movies by users with known gender, age and occupation.
 
-The folder holds users.dat, movies.dat and ratings.dat as GroupLens publishes them: fields between `::`, Latin-1, no
-header. A rating has three fields, user, movie and stars, or four with its time, which is not used. Only users and
-movies with ratings count.
+The folder holds users.dat, movies.dat and ratings.dat as GroupLens publishes them: fields separated by `::`, Latin-1,
+no header. A rating has three fields, user, movie and stars, or a fourth with its time, which is not used. Users and
+movies without ratings are left out.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,10 +26,10 @@ FEWEST_STARS, MOST_STARS = 1.0, 5.0
 class MovieLensData:
     """Ratings (m,) of movies (k,) by users (n,).
 
-    source : where the data comes from
+    source : the folder that the data was read from, or "generated"
     groups : (n,) gender, age and occupation of each user, as one name
-    titles : (k,) of the movies
-    user, movie, stars : (m,) of each rating
+    titles : (k,) titles of the movies
+    user, movie, stars : (m,) index of the user, index of the movie, and stars of each rating
     """
 
     source: str
@@ -40,23 +42,18 @@ class MovieLensData:
 
 
 def read_movielens(folder: Path) -> MovieLensData:
-    """Read the data in a folder, which may also be the folder that its own, called ml-1m, lies in."""
+    """Read the data in a folder, or in its sub-folder ml-1m."""
     if not (folder / NAMES[0]).exists() and (folder / "ml-1m").is_dir():
         folder = folder / "ml-1m"
     users_path, movies_path, ratings_path = files.find(folder, NAMES, ", ".join(NAMES))
     groups = _read_users(users_path)
-    titles = _read_movies(movies_path)
-    users: list[int] = []
-    movies: list[int] = []
-    stars: list[float] = []
-    rated: set[tuple[int, int]] = set()
-    for line, text in files.lines(ratings_path, "latin-1"):
-        fields = text.split("::")
-        if len(fields) not in (3, 4):
-            raise files.bad(
-                ratings_path, line, f"expected user::movie::stars or user::movie::stars::time, got {text!r}"
-            )
-        user = files.whole(ratings_path, line, "user", fields[0])
+    titles: dict[int, str] = {}
+    for line, movie, fields in _rows(movies_path, "movie::title::genres", 3, 3):
+        if movie in titles:
+            raise files.bad(movies_path, line, f"movie {movie} comes again")
+        titles[movie] = fields[1]
+    rated: dict[tuple[int, int], float] = {}
+    for line, user, fields in _rows(ratings_path, "user::movie::stars or user::movie::stars::time", 3, 4):
         movie = files.whole(ratings_path, line, "movie", fields[1])
         value = files.real(ratings_path, line, "stars", fields[2])
         if user not in groups:
@@ -67,12 +64,10 @@ def read_movielens(folder: Path) -> MovieLensData:
             raise files.bad(ratings_path, line, f"stars must be from 1 to 5, got {fields[2]}")
         if (user, movie) in rated:
             raise files.bad(ratings_path, line, f"user {user} rates movie {movie} again")
-        rated.add((user, movie))
-        users.append(user)
-        movies.append(movie)
-        stars.append(value)
-    if not stars:
+        rated[user, movie] = value
+    if not rated:
         raise files.bad(ratings_path, 1, "expected ratings, got none")
+    users, movies = np.array(list(rated)).T
     user_ids, user_at = np.unique(users, return_inverse=True)
     movie_ids, movie_at = np.unique(movies, return_inverse=True)
     return MovieLensData(
@@ -81,17 +76,23 @@ def read_movielens(folder: Path) -> MovieLensData:
         titles=tuple(titles[movie] for movie in movie_ids.tolist()),
         user=user_at,
         movie=movie_at,
-        stars=np.array(stars),
+        stars=np.array(list(rated.values())),
     )
+
+
+def _rows(path: Path, layout: str, least: int, most: float = math.inf) -> Iterator[tuple[int, int, list[str]]]:
+    """Yield line, number of the user or movie, and all fields of each row; a row has `least` to `most` fields."""
+    first = layout.split("::")[0]
+    for line, text in files.lines(path, "latin-1"):
+        fields = text.split("::")
+        if not least <= len(fields) <= most:
+            raise files.bad(path, line, f"expected {layout}, got {text!r}")
+        yield line, files.whole(path, line, first, fields[0]), fields
 
 
 def _read_users(path: Path) -> dict[int, str]:
     groups: dict[int, str] = {}
-    for line, text in files.lines(path, "latin-1"):
-        fields = text.split("::")
-        if len(fields) < 4:
-            raise files.bad(path, line, f"expected user::gender::age::occupation::zip, got {text!r}")
-        user = files.whole(path, line, "user", fields[0])
+    for line, user, fields in _rows(path, "user::gender::age::occupation::zip", 4):
         for name, value in zip(("gender", "age", "occupation"), fields[1:4], strict=True):
             if not value.strip():
                 raise files.bad(path, line, f"user {user} has no {name}")
@@ -101,26 +102,13 @@ def _read_users(path: Path) -> dict[int, str]:
     return groups
 
 
-def _read_movies(path: Path) -> dict[int, str]:
-    titles: dict[int, str] = {}
-    for line, text in files.lines(path, "latin-1"):
-        fields = text.split("::")
-        if len(fields) != 3:
-            raise files.bad(path, line, f"expected movie::title::genres, got {text!r}")
-        movie = files.whole(path, line, "movie", fields[0])
-        if movie in titles:
-            raise files.bad(path, line, f"movie {movie} comes again")
-        titles[movie] = fields[1]
-    return titles
-
-
 def generated_movielens(users: int = 1500, movies: int = 800, seed: int = 0) -> MovieLensData:
-    """Return ratings of a made-up population with groups by gender, age and occupation, like those of MovieLens.
+    """Return ratings by a made-up population with groups by gender, age and occupation, like those of MovieLens.
 
-    Tastes are shared within a group in part; every user has rated between 20 and 200 movies, popular ones more often.
+    Users of a group share part of their taste. Every user rates between 20 and 200 movies, popular ones more often.
     """
     rng = np.random.default_rng(seed)
-    sizes = (2, 7, 21)  # genders, ages and occupations, some of which are more common than others
+    sizes = (2, 7, 21)  # numbers of genders, ages and occupations, of which some are more common than others
     shares = [1.0 / np.arange(1, size + 1) for size in sizes]
     kinds = np.stack([rng.choice(len(share), users, p=share / share.sum()) for share in shares])
     shared = sum(rng.standard_normal((size, 4))[own] for size, own in zip(sizes, kinds, strict=True))

@@ -13,28 +13,29 @@ from overcast.datasets.crops import CropData
 
 RANK = 5
 
-# The weight of the regulariser. As printed it is 1, and then W = V = 0 is the minimum for yields up to 1: to explain
-# y by |u| = |v| = s costs (y - s^2)^2 + 2 s^2 a measurement, and that is least at s = 0. Near 0.01 the cross-validated
-# R^2 is highest, in the Swiss and in the Californian trials.
+# The weight of the regulariser. The paper prints 1, but then W = V = 0 is the minimum for yields up to 1: to explain y
+# by |u| = |v| = s costs (y - s^2)^2 + 2 s^2 per measurement, which is least at s = 0. The cross-validated R^2 is
+# highest near 0.01, in the Swiss and in the Californian trials.
 PENALTY = 0.01
 
 FOLDS = 5
 MAX_SWEEPS = 200
-# Sweeps end when one lowers the loss by less than this share of it.
+# Sweeps end when one of them lowers the loss by less than this share.
 CONVERGED = 1e-6
-# Factors that are linear combinations of others leave W undetermined; relative to its normal equations.
+# Added to the diagonal of the normal equations of W, relative to it: factors that are linear combinations of others
+# leave W undetermined.
 JITTER = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class YieldModel:
-    """V and W, and how well they explain the normalised yields.
+    """V and W, with the share of the variance of the normalised yields that they explain.
 
     varieties : (k, q) V
     loading : (p, q) W
     penalty : weight of the regulariser
     r2 : share of the variance of the measurements that the fit explains
-    cross_validated_r2 : the same of measurements it has not seen, all replicates of a cell left out together
+    cross_validated_r2 : that share for measurements that the fit has not seen; replicates are left out together
     """
 
     varieties: Array
@@ -48,28 +49,25 @@ def fit_yields(data: CropData, rank: int = RANK, penalty: float = PENALTY, seed:
     """Return a model that minimises the loss, and its R^2 within the sample and in 5-fold cross-validation.
 
     The loss is the paper's, sum_i (y_i - w_i^T W V_{x_i})^2 + penalty (|V_{x_i}|^2 + |w_i^T W|^2), over the
-    measurements i. It depends on the weather through w^T W alone, so that the units of the factors do not matter.
+    measurements i. It depends on the weather through w^T W alone, so the units of the factors do not matter.
     """
-    with threadpool_limits(1):  # small products, whose last digits must not depend on the number of threads
-        return _fit(Cells.of(data), data, rank, penalty, np.random.default_rng(seed))
-
-
-def _fit(cells: Cells, data: CropData, rank: int, penalty: float, rng: np.random.Generator) -> YieldModel:
-    start = rng.standard_normal((len(data.varieties), rank))
-    varieties, loading = minimise(cells, data.factors, start, penalty)
-    fold = rng.permutation(len(cells.count)) % FOLDS
-    predicted = np.empty(len(cells.count))
-    for held_out in range(FOLDS):
-        V, W = minimise(cells.take(fold != held_out), data.factors, start, penalty)
-        predicted[fold == held_out] = cells.take(fold == held_out).predict(V, data.factors @ W)
-    fitted = cells.predict(varieties, data.factors @ loading)
-    r2, cross_validated = cells.r2(fitted, data.normalised), cells.r2(predicted, data.normalised)
-    return YieldModel(varieties, loading, penalty, r2, cross_validated)
+    with threadpool_limits(1):  # the last digits must not depend on the number of threads
+        cells, rng = Cells.of(data), np.random.default_rng(seed)
+        start = rng.standard_normal((len(data.varieties), rank))
+        varieties, loading = minimise(cells, data.factors, start, penalty)
+        fold = rng.permutation(len(cells.count)) % FOLDS
+        predicted = np.empty(len(cells.count))
+        for held_out in range(FOLDS):
+            V, W = minimise(cells.take(fold != held_out), data.factors, start, penalty)
+            predicted[fold == held_out] = cells.take(fold == held_out).predict(V, data.factors @ W)
+        fitted = cells.predict(varieties, data.factors @ loading)
+        r2, cross_validated = cells.r2(fitted, data.normalised), cells.r2(predicted, data.normalised)
+        return YieldModel(varieties, loading, penalty, r2, cross_validated)
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """All measurements of one variety in one season taken together, (cells,): how many, and their mean."""
+    """One cell holds all measurements of one variety in one season: their number and mean, (cells,)."""
 
     season: NDArray[np.intp]
     variety: NDArray[np.intp]
@@ -91,14 +89,14 @@ class Cells:
         return np.asarray(np.vecdot(contexts[self.season], varieties[self.variety]))
 
     def r2(self, predicted: Array, measured: Array) -> float:
-        """Return 1 - residual / total sum of squares over the single measurements."""
+        """Return 1 - residual / total, both sums of squares over the single measurements."""
         # sum (y - p)^2 = sum y^2 - sum n mean^2 + sum n (mean - p)^2, cell by cell
         residual = measured @ measured + self.count @ ((self.mean - predicted) ** 2 - self.mean**2)
         return float(1.0 - residual / ((measured - measured.mean()) ** 2).sum())
 
 
 def minimise(cells: Cells, factors: Array, start: Array, penalty: float) -> tuple[Array, Array]:
-    """Return V (k, q) and W (p, q): the loss is quadratic in each, and they are solved for in turn."""
+    """Return V (k, q) and W (p, q). The loss is quadratic in each of them, so they are solved for in turn."""
     V, last = start, np.inf
     for _ in range(MAX_SWEEPS):
         W = _solve_loading(cells, factors, V, penalty)
@@ -112,22 +110,22 @@ def minimise(cells: Cells, factors: Array, start: Array, penalty: float) -> tupl
 
 
 def loss(cells: Cells, varieties: Array, contexts: Array, penalty: float) -> float:
-    """Return the paper's loss, without what no fit changes: the scatter of replicates about their mean."""
+    """Return the paper's loss without the scatter of replicates about their mean, which no fit changes."""
     residuals = cells.mean - cells.predict(varieties, contexts)
     sizes = np.vecdot(varieties, varieties)[cells.variety] + np.vecdot(contexts, contexts)[cells.season]
     return float(cells.count @ (residuals**2 + penalty * sizes))
 
 
 def _solve_varieties(cells: Cells, contexts: Array, k: int, penalty: float) -> Array:
-    """Return the best V (k, q) for given w^T W; that of a variety without cells is zero."""
+    """Return the best V (k, q) for given w^T W; V_x is zero for a variety without cells."""
     squares, products = _normal(cells, contexts[cells.season], cells.variety, k, penalty)
-    # A variety without cells has no equations: the identity gives it zero.
+    # A variety without cells has no equations. The identity gives it zero.
     squares[np.bincount(cells.variety, minlength=k) == 0] = np.eye(contexts.shape[1])
     return np.asarray(np.linalg.solve(squares, products[..., None])[..., 0])
 
 
 def _solve_loading(cells: Cells, factors: Array, varieties: Array, penalty: float) -> Array:
-    """Return the best W (p, q) for given V: sum_s w_s w_s^T W M_s = sum_s w_s b_s^T, one linear system for all of W."""
+    """Return the best W (p, q) for given V: one linear system, sum_s w_s w_s^T W M_s = sum_s w_s b_s^T."""
     n, p = factors.shape
     q = varieties.shape[1]
     squares, products = _normal(cells, varieties[cells.variety], cells.season, n, penalty)

@@ -1,8 +1,7 @@
-"""Choosing a crop variety before the season's weather is known (section 5, figure 1c)."""
+"""Choose a crop variety before the season's weather is known (section 5, figure 1c)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal, get_args
 
 import numpy as np
@@ -13,7 +12,7 @@ from overcast._check import Array
 from overcast.beliefs import Ensemble
 from overcast.beliefs.gaussian import root
 from overcast.beliefs.stacked import BeliefStack, Catalogue, CorrelatedStack
-from overcast.environments.base import Rounds, Stream, Trials, VectorEnvironment
+from overcast.environments.base import Rngs, Rounds, Stream, Trials, VectorEnvironment
 from overcast.features import Bilinear
 
 BeliefKind = Literal["forecast", "centred", "climatology"]
@@ -22,24 +21,24 @@ BeliefKind = Literal["forecast", "centred", "climatology"]
 class CropTrials(VectorEnvironment):
     """f(x, w) = w^T W V_x, the yield of variety x in the season w of a random site and year.
 
-    The context is w^T W, of dimension q. What is known of it before the season is one of
+    The context is w^T W, of dimension q. `belief` says what is known about it before the season:
 
     - `"forecast"`: c_t is the recorded season w, and mu_t = N(w + e_t, S) is centred on a forecast with the error
       e_t ~ N(0, S), where S holds the variances of the factors at this site over the years. c_t ~ mu_t then holds under
       a flat prior.
-    - `"centred"`: mu_t = N(w, S) is centred on the recorded season, as the paper has it, and c_t is drawn from it.
-    - `"climatology"`: c_t is the recorded season, and mu_t holds earlier seasons of the site, all equally likely. It is
-      as right about c_t as climatologies are: the season itself need not be among them.
+    - `"centred"`: mu_t = N(w, S) is centred on the recorded season, as in the paper, and c_t is a draw from mu_t.
+    - `"climatology"`: c_t is the recorded season, and mu_t holds earlier seasons of the site, all equally likely. Like
+      any climatology, it need not contain the season that comes.
 
     Parameters
     ----------
     varieties : (k, q) V, the actions
-    weather : (n, p) factors w of the site-years, those that tell the sites apart included
+    weather : (n, p) factors w of the site-years, including those that tell the sites apart
     loading : (p, q) W
     sites : (n,) the site of each site-year, a number or a name
-    noise_values : (m,) of mean zero, what the reward noise is drawn from, all equally likely
+    noise_values : (m,) values of epsilon_t, of mean zero and all equally likely
     belief : what is known before the season
-    climate : (n, s, p) factors of s earlier seasons for each site-year; for the climatology
+    climate : (n, s, p) factors of s earlier seasons for each site-year; only for the climatology
 
     Examples
     --------
@@ -73,9 +72,8 @@ class CropTrials(VectorEnvironment):
         self.sites = _check.labels("CropTrials", "sites", sites, n)
         self.noise_values = _check.centred("CropTrials", "noise_values", noise_values)
         if belief not in get_args(BeliefKind):
-            raise ValueError(
-                f"CropTrials: belief must be 'forecast', 'centred' or 'climatology', got {_check.short(belief)}"
-            )
+            got = _check.short(belief)
+            raise ValueError(f"CropTrials: belief must be 'forecast', 'centred' or 'climatology', got {got}")
         if climate is None and belief == "climatology":
             raise ValueError("CropTrials: climate must be given for a climatology, got None")
         if climate is not None and belief != "climatology":
@@ -86,10 +84,10 @@ class CropTrials(VectorEnvironment):
 
     @property
     def noise(self) -> float:
-        """Half the range of the noise, which bounds its sub-Gaussian scale (Hoeffding's lemma)."""
+        """Half the range of `noise_values`, which bounds the sub-Gaussian scale of epsilon_t (Hoeffding's lemma)."""
         return float(np.ptp(self.noise_values)) / 2.0
 
-    def start_all(self, rngs: Sequence[np.random.Generator]) -> Trials:
+    def start_all(self, rngs: Rngs) -> Trials:
         return _CropTrials(self, rngs)
 
     def __repr__(self) -> str:
@@ -99,28 +97,30 @@ class CropTrials(VectorEnvironment):
 
 
 class _CropTrials(Trials):
-    def __init__(self, env: CropTrials, rngs: Sequence[np.random.Generator]) -> None:
+    def __init__(self, env: CropTrials, rngs: Rngs) -> None:
         self._env = env
         self.actions = env.varieties
         self.theta = np.eye(env.varieties.shape[1]).ravel()
         self._recorded = env.weather @ env.loading  # (n, q)
         self._by_context = np.ascontiguousarray(env.varieties.T)
-        self._roots = _roots(env)  # (sites, q, q)
+        groups = [env.weather[env.sites == site] for site in range(int(env.sites.max()) + 1)]
+        scaled = [group.std(axis=0)[:, None] * env.loading for group in groups]
+        self._roots = np.stack([root(one.T @ one) for one in scaled])  # (sites, q, q) A with A A^T = W^T S W
         self._climate = None
         if env.climate is not None:
             self._climate = Catalogue([Ensemble(seasons @ env.loading) for seasons in env.climate])
-        seasons, errors, noise = zip(*(rng.spawn(3) for rng in rngs), strict=True)
+        seasons, errors, epsilon = zip(*(rng.spawn(3) for rng in rngs), strict=True)
         self._seasons = Stream(seasons, 1, normal=False)
         self._errors = Stream(errors, self._roots.shape[-1])
-        self._noise = Stream(noise, 1, normal=False)
+        self._epsilon = Stream(epsilon, 1, normal=False)
 
     def step(self, past: NDArray[np.intp]) -> Rounds:
         env = self._env
         season = self._seasons.pick(len(env.weather))
-        noise = env.noise_values[self._noise.pick(len(env.noise_values))]
+        epsilon = env.noise_values[self._epsilon.pick(len(env.noise_values))]
         context, belief = self._draw(season)
         rewards, expected = context @ self._by_context, belief.mean() @ self._by_context
-        return Rounds(belief, context, rewards, expected, noise)
+        return Rounds(belief, context, rewards, expected, epsilon)
 
     def _draw(self, season: NDArray[np.intp]) -> tuple[Array, BeliefStack]:
         """Return the realised contexts and the beliefs about them."""
@@ -132,10 +132,3 @@ class _CropTrials(Trials):
         if self._env.belief == "centred":
             return off, CorrelatedStack(recorded, roots)
         return recorded, CorrelatedStack(off, roots)
-
-
-def _roots(env: CropTrials) -> Array:
-    """Return for each site a factor A (q, q) of the covariance of w^T W, A A^T = W^T S W."""
-    groups = [env.weather[env.sites == site] for site in range(int(env.sites.max()) + 1)]
-    scaled = [group.std(axis=0)[:, None] * env.loading for group in groups]
-    return np.stack([root(one.T @ one) for one in scaled])

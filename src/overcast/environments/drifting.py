@@ -1,9 +1,8 @@
-"""A reward function that turns while it is being learnt."""
+"""A reward function that turns while the learner learns it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,31 +11,31 @@ from numpy.typing import NDArray
 from overcast import _check
 from overcast._check import Array
 from overcast.beliefs.stacked import GaussianStack
-from overcast.environments.base import Rounds, Stream, Trials, VectorEnvironment
+from overcast.environments.base import Rngs, Rounds, Stream, Trials, VectorEnvironment
 from overcast.features import Bilinear
 
 
 @dataclass(frozen=True)
 class Drifting(VectorEnvironment):
-    """f_t(x, c) = x^T Theta_t c with theta_t = cos(speed t) a + sin(speed t) b and mu_t = N(m_t, spread I).
+    """f_t(x, c) = x^T Theta_t c with theta_t = cos(speed t) a + sin(speed t) b and mu_t = N(m_t, variance I).
 
-    a and b are random, orthogonal and of norm one, so that theta_t turns in a plane and keeps its norm; actions and the
-    centres m_t are standard normal, and so is the reward noise, up to its scale. No theorem of the paper holds here
-    unless `speed` is zero: x*_t is the best action under the f_t of its own round.
+    a and b are random, orthogonal and of norm one, so theta_t turns in a plane and keeps its norm. Actions and the
+    centres m_t are standard normal, and epsilon_t is normal. Regret compares with x*_t, the best action under the f_t
+    of the same round. No theorem of the paper holds here unless `speed` is zero.
 
     Parameters
     ----------
     k : number of actions, drawn anew for each trial
-    dim : of actions and contexts, 2 or more
+    dim : dimension of actions and of contexts, 2 or more
     noise : standard deviation of the reward noise
-    spread : variance of the context around its forecast
-    speed : angle, in radians, by which theta turns each round; 0 for a world that stands still
+    variance : variance of the context around its forecast
+    speed : angle in radians by which theta turns each round; with 0 theta stays the same
     """
 
     k: int = 50
     dim: int = 3
     noise: float = 0.1
-    spread: float = 0.25
+    variance: float = 0.25
     speed: float = 0.005
 
     features = Bilinear()
@@ -44,15 +43,15 @@ class Drifting(VectorEnvironment):
     def __post_init__(self) -> None:
         _check.integer("Drifting", "k", self.k, at_least=1)
         _check.integer("Drifting", "dim", self.dim, at_least=2)
-        for name in ("noise", "spread", "speed"):
+        for name in ("noise", "variance", "speed"):
             _check.number("Drifting", name, getattr(self, name), at_least=0.0)
 
-    def start_all(self, rngs: Sequence[np.random.Generator]) -> Trials:
+    def start_all(self, rngs: Rngs) -> Trials:
         return _DriftingTrials(self, rngs)
 
 
 class _DriftingTrials(Trials):
-    def __init__(self, env: Drifting, rngs: Sequence[np.random.Generator]) -> None:
+    def __init__(self, env: Drifting, rngs: Rngs) -> None:
         self._env = env
         r, c = len(rngs), env.dim
         self.actions = np.stack([rng.standard_normal((env.k, c)) for rng in rngs])
@@ -60,19 +59,19 @@ class _DriftingTrials(Trials):
         # f_t(x, c) = (cos a_x + sin b_x)^T c
         self._by_action = self.actions[:, None] @ plane.reshape(r, 2, c, c)  # (r, 2, k, c)
         self.theta = None if env.speed else plane[:, 0]
-        contexts, noise = zip(*(rng.spawn(2) for rng in rngs), strict=True)
+        contexts, epsilon = zip(*(rng.spawn(2) for rng in rngs), strict=True)
         self._contexts = Stream(contexts, 2 * c)
-        self._noise = Stream(noise, 1)
+        self._epsilon = Stream(epsilon, 1)
 
     def step(self, past: NDArray[np.intp]) -> Rounds:
         env, angle = self._env, self._env.speed * past.shape[1]
         draws = self._contexts.next()
         centre = draws[:, : env.dim]
-        context = centre + math.sqrt(env.spread) * draws[:, env.dim :]
+        context = centre + math.sqrt(env.variance) * draws[:, env.dim :]
         rows = math.cos(angle) * self._by_action[:, 0] + math.sin(angle) * self._by_action[:, 1]  # (r, k, c)
         rewards = rows @ np.stack([context, centre], axis=-1)  # (r, k, 2)
-        noise = env.noise * self._noise.next()[:, 0]
-        return Rounds(GaussianStack(centre, env.spread), context, rewards[..., 0], rewards[..., 1], noise)
+        epsilon = env.noise * self._epsilon.next()[:, 0]
+        return Rounds(GaussianStack(centre, env.variance), context, rewards[..., 0], rewards[..., 1], epsilon)
 
 
 def _plane(rng: np.random.Generator, d: int) -> Array:

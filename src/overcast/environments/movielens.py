@@ -1,8 +1,6 @@
-"""Recommending movies to users of whom only the demographic group is known (section 5, figure 1b)."""
+"""Recommend movies to users when only their demographic group is known (section 5, figure 1b)."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,16 +8,16 @@ from numpy.typing import ArrayLike, NDArray
 from overcast import _check
 from overcast.beliefs import Ensemble
 from overcast.beliefs.stacked import Catalogue
-from overcast.environments.base import Rounds, Stream, Trials, VectorEnvironment
+from overcast.environments.base import Rngs, Rounds, Stream, Trials, VectorEnvironment
 from overcast.features import Bilinear
 
 #: the scale of ratings, in steps of one half
 LOWEST, HIGHEST = 0.0, 5.0
 
-#: the paper does not state the noise
+#: values of epsilon_t; the paper does not state them
 NOISE = (-1.0, -0.5, 0.0, 0.5, 1.0)
 
-# Users whose ratings of all movies are computed at once.
+# Number of users whose ratings of all movies are computed at once.
 ROWS = 512
 
 
@@ -27,15 +25,15 @@ class MovieLens(VectorEnvironment):
     """c_t is a random user and mu_t the users of the same group; f(m, u) is v_u . w_m rounded to half-integers.
 
     Ratings stay between 0 and 5. Because of the rounding they are not quite linear in vec(w_m v_u^T), so a linear model
-    is misspecified, as it is in the paper. The paper does not state the noise: a value is drawn, and dropped where it
-    would leave the scale.
+    is misspecified, as it is in the paper. The paper does not state the noise. Here epsilon_t is one of `noise_values`,
+    and zero for movies whose rating it would take off the scale.
 
     Parameters
     ----------
     users : (n, q) v_u
     movies : (k, q) w_m, the actions
     groups : (n,) the group of each user, a number or a name
-    noise_values : (m,) of mean zero, what the noise is drawn from, all equally likely
+    noise_values : (m,) values of epsilon_t, of mean zero and all equally likely
 
     Examples
     --------
@@ -46,19 +44,13 @@ class MovieLens(VectorEnvironment):
 
     features = Bilinear()
 
-    def __init__(
-        self,
-        users: ArrayLike,
-        movies: ArrayLike,
-        groups: ArrayLike,
-        noise_values: ArrayLike = NOISE,
-    ) -> None:
+    def __init__(self, users: ArrayLike, movies: ArrayLike, groups: ArrayLike, noise_values: ArrayLike = NOISE) -> None:
         self.users = _check.array("MovieLens", "users", users, ("n", "q"))
         self.movies = _check.array("MovieLens", "movies", movies, ("k", self.users.shape[1]))
         self.groups = _check.labels("MovieLens", "groups", groups, len(self.users))
         self.noise_values = _check.centred("MovieLens", "noise_values", noise_values)
 
-    def start_all(self, rngs: Sequence[np.random.Generator]) -> Trials:
+    def start_all(self, rngs: Rngs) -> Trials:
         return _MovieLensTrials(self, rngs)
 
     def __repr__(self) -> str:
@@ -68,37 +60,32 @@ class MovieLens(VectorEnvironment):
 
 
 class _MovieLensTrials(Trials):
-    def __init__(self, env: MovieLens, rngs: Sequence[np.random.Generator]) -> None:
+    def __init__(self, env: MovieLens, rngs: Rngs) -> None:
         self._env = env
         self.actions = env.movies
         self._halves = _in_halves(env)
         members = [np.flatnonzero(env.groups == group) for group in range(int(env.groups.max()) + 1)]
         self._expected = np.stack([self._halves[own].mean(axis=0, dtype=np.float64) / 2.0 for own in members])
         self._catalogue = Catalogue([Ensemble(env.users[own]) for own in members])
-        users, noise = zip(*(rng.spawn(2) for rng in rngs), strict=True)
+        users, epsilon = zip(*(rng.spawn(2) for rng in rngs), strict=True)
         self._users = Stream(users, 1, normal=False)
-        self._noise = Stream(noise, 1, normal=False)
+        self._epsilon = Stream(epsilon, 1, normal=False)
 
     def step(self, past: NDArray[np.intp]) -> Rounds:
         env = self._env
         user = self._users.pick(len(env.users))
         group = env.groups[user]
         rewards = self._halves[user] / 2.0
-        drawn = env.noise_values[self._noise.pick(len(env.noise_values))]
-        # x + e stays on the scale where x lies between these two
+        drawn = env.noise_values[self._epsilon.pick(len(env.noise_values))]
+        # A rating plus the drawn value stays on the scale if the rating lies between these two.
         low, high = LOWEST - drawn, HIGHEST - drawn
         kept = (rewards >= low[:, None]) & (rewards <= high[:, None])
-        return Rounds(
-            self._catalogue.pick(group),
-            env.users[user],
-            rewards,
-            self._expected[group],
-            np.where(kept, drawn[:, None], 0.0),
-        )
+        epsilon = np.where(kept, drawn[:, None], 0.0)
+        return Rounds(self._catalogue.pick(group), env.users[user], rewards, self._expected[group], epsilon)
 
 
 def _in_halves(env: MovieLens) -> NDArray[np.int8]:
-    """Return twice the rating of every movie by every user, (n, k): whole numbers, an eighth of the memory."""
+    """Return twice the rating of every movie by every user, (n, k), as bytes, which take an eighth of the memory."""
     out = np.empty((len(env.users), len(env.movies)), dtype=np.int8)
     table = np.ascontiguousarray(2.0 * env.movies.T)
     for at in range(0, len(out), ROWS):

@@ -15,8 +15,8 @@ from overcast.beliefs.base import Belief, NoClosedForm
 from overcast.beliefs.gaussian import Gaussian
 from overcast.beliefs.point import PointMass
 from overcast.beliefs.stacked import GaussianStack
-from overcast.environments.base import Rounds, Stream, Trials, VectorEnvironment
-from overcast.kernels import RBF, JointKernel, Product
+from overcast.environments.base import Rngs, Rounds, Stream, Trials, VectorEnvironment
+from overcast.kernels import RBF, AnyKernel, Product
 from overcast.kernels.base import check_joint
 from overcast.kernels.embeddings import Embeddings
 
@@ -26,36 +26,38 @@ class RKHS(VectorEnvironment):
     """f = sum_i alpha_i k(x_i, c_i, ., .) with ||f|| = 1, and mu_t = N(m_t, s_t^2 I).
 
     Actions, the points of the expansion and the centres m_t are uniform on the unit cube, alpha is normal, and s_t is
-    any of the spreads: forecasts of some days are sharper than those of others, so that the best action depends on
-    more than the mean of the context.
+    one of `deviations`. Some forecasts are sharper than others, so the best action depends on more than the mean of
+    the context.
 
     Parameters
     ----------
-    kernel : of actions and contexts, with a closed form for Gaussian beliefs
+    kernel : kernel of actions and contexts that has a closed form for Gaussian beliefs
     k : number of actions, drawn anew for each trial
     action_dim, context_dim : dimensions
-    points : of the expansion, drawn anew for each trial
+    points : number of points of the expansion, drawn anew for each trial
     noise : standard deviation of the reward noise
-    spreads : standard deviations of the forecasts, all equally likely
+    deviations : standard deviations of the forecasts, all equally likely
     """
 
-    kernel: JointKernel = field(default=Product(RBF(0.2), RBF(0.1)))
+    kernel: AnyKernel = field(default=Product(RBF(0.2), RBF(0.1)))
     k: int = 100
     action_dim: int = 1
     context_dim: int = 1
     points: int = 50
     noise: float = 0.1
-    spreads: tuple[float, ...] = (0.02, 0.4)
+    deviations: tuple[float, ...] = (0.02, 0.4)
 
     def __post_init__(self) -> None:
         check_joint("RKHS", self.kernel)
         for name in ("k", "action_dim", "context_dim", "points"):
             _check.integer("RKHS", name, getattr(self, name), at_least=1)
         _check.number("RKHS", "noise", self.noise, at_least=0.0)
-        spreads = _check.vector("RKHS", "spreads", self.spreads, "n").tolist()
-        object.__setattr__(self, "spreads", tuple(_check.number("RKHS", "spreads", s, at_least=0.0) for s in spreads))
+        deviations = _check.vector("RKHS", "deviations", self.deviations, "n").tolist()
+        valid = tuple(_check.number("RKHS", "deviations", s, at_least=0.0) for s in deviations)
+        object.__setattr__(self, "deviations", valid)
         for action_kernel, context_kernel in self.kernel.terms(self.action_dim):
-            action_kernel(np.zeros((1, self.action_dim)), np.zeros((1, self.action_dim)))  # or refuse the dimension
+            # Both calls raise if the dimension is wrong.
+            action_kernel(np.zeros((1, self.action_dim)), np.zeros((1, self.action_dim)))
             context_kernel(np.zeros((1, self.context_dim)), np.zeros((1, self.context_dim)))
             try:
                 context_kernel.embed(Gaussian(np.zeros(self.context_dim), 1.0))
@@ -65,44 +67,43 @@ class RKHS(VectorEnvironment):
                     "take RBF, Linear or Polynomial"
                 ) from None
 
-    def start_all(self, rngs: Sequence[np.random.Generator]) -> Trials:
+    def start_all(self, rngs: Rngs) -> Trials:
         return _RKHSTrials(self, rngs)
 
 
 class _RKHSTrials(Trials):
-    def __init__(self, env: RKHS, rngs: Sequence[np.random.Generator]) -> None:
+    def __init__(self, env: RKHS, rngs: Rngs) -> None:
         self._env = env
         self.actions = np.stack([rng.random((env.k, env.action_dim)) for rng in rngs])
         self.norm = np.ones(len(rngs))
         self._functions = [_Function(env, actions, rng) for actions, rng in zip(self.actions, rngs, strict=True)]
-        days, noise = zip(*(rng.spawn(2) for rng in rngs), strict=True)
+        days, epsilon = zip(*(rng.spawn(2) for rng in rngs), strict=True)
         self._days = Stream(days, 2 * env.context_dim + 1, prepare=self._prepare)
-        self._noise = Stream(noise, 1)
+        self._epsilon = Stream(epsilon, 1)
 
     def _prepare(self, draws: Array) -> Array:
-        """Return centre, spread, context, rewards and expected rewards of many rounds side by side, (r, n, ...)."""
-        c, spreads = self._env.context_dim, np.array(self._env.spreads)
+        """Return centres, deviations, contexts, rewards and expected rewards of n rounds side by side, (r, n, ...)."""
+        c, deviations = self._env.context_dim, np.array(self._env.deviations)
         centre = ndtr(draws[..., :c])
-        spread = spreads[(ndtr(draws[..., c : c + 1]) * len(spreads)).astype(np.intp)]
-        context = centre + spread * draws[..., c + 1 :]
+        deviation = deviations[(ndtr(draws[..., c : c + 1]) * len(deviations)).astype(np.intp)]
+        context = centre + deviation * draws[..., c + 1 :]
         values = []
-        for function, points, means, variances in zip(self._functions, context, centre, spread**2, strict=True):
+        for function, points, means, variances in zip(self._functions, context, centre, deviation**2, strict=True):
             realised = function([PointMass(point) for point in points])
             expected = function([Gaussian(*pair) for pair in zip(means, variances[:, 0], strict=True)])
             values.append(np.concatenate([realised, expected], axis=1))
-        return np.concatenate([centre, spread, context, np.stack(values)], axis=-1)
+        return np.concatenate([centre, deviation, context, np.stack(values)], axis=-1)
 
     def step(self, past: NDArray[np.intp]) -> Rounds:
         c, k = self._env.context_dim, self._env.k
-        centre, spread, context, rewards, expected = np.split(
-            self._days.next(), [c, c + 1, 2 * c + 1, 2 * c + 1 + k], axis=1
-        )
-        noise = self._env.noise * self._noise.next()[:, 0]
-        return Rounds(GaussianStack(centre, np.repeat(spread**2, c, axis=1)), context, rewards, expected, noise)
+        ends = [c, c + 1, 2 * c + 1, 2 * c + 1 + k]
+        centre, deviation, context, rewards, expected = np.split(self._days.next(), ends, axis=1)
+        epsilon = self._env.noise * self._epsilon.next()[:, 0]
+        return Rounds(GaussianStack(centre, np.repeat(deviation**2, c, axis=1)), context, rewards, expected, epsilon)
 
 
 class _Function:
-    """A random function of unit norm, averaged over beliefs, for the actions of one trial."""
+    """A random function of unit norm, at the actions of one trial, that can be averaged over beliefs."""
 
     def __init__(self, env: RKHS, actions: Array, rng: np.random.Generator) -> None:
         at = rng.random((env.points, env.action_dim)), rng.random((env.points, env.context_dim))
@@ -116,7 +117,7 @@ class _Function:
         self._alpha = alpha / np.sqrt(alpha @ gram @ alpha)
 
     def __call__(self, beliefs: Sequence[Belief]) -> Array:
-        """Return E f(x, c) under each of n beliefs, for all actions, (n, k)."""
+        """Return E f(x, c) of all actions under each of n beliefs, (n, k)."""
         total = np.zeros(())
         for kernel, points, table in self._terms:
             embedded = Embeddings([kernel.embed(belief) for belief in beliefs])

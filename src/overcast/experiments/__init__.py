@@ -1,1 +1,1 @@
-"""The paper's experiments: one module a figure, all run, drawn and reported the same way."""
+"""Experiments: an engine that runs them, the figures of the paper, and comparisons beyond it."""

@@ -1,21 +1,21 @@
 """Features phi(x, c) and their expectations under a belief."""
 
-from overcast.features.base import FeatureMap, FeaturesAt, Separable
-from overcast.features.bilinear import Bilinear
+from overcast.features.base import FeatureMap
+from overcast.features.dense import Dense, Function
+from overcast.features.design import Design, Row, View
 from overcast.features.disjoint import Disjoint
-from overcast.features.fourier import Fourier
-from overcast.features.function import Function
-from overcast.features.linear import Linear
+from overcast.features.fourier import Fourier, QuadratureFourier
+from overcast.features.linear import Bilinear, Linear
 from overcast.features.nystrom import Nystrom
-from overcast.features.polynomial import Polynomial
-from overcast.features.quadratic import Quadratic
-from overcast.features.quadrature import QuadratureFourier
+from overcast.features.polynomial import Polynomial, Quadratic
+from overcast.features.separable import Separable
 
 __all__ = [
     "Bilinear",
+    "Dense",
+    "Design",
     "Disjoint",
     "FeatureMap",
-    "FeaturesAt",
     "Fourier",
     "Function",
     "Linear",
@@ -23,5 +23,7 @@ __all__ = [
     "Polynomial",
     "Quadratic",
     "QuadratureFourier",
+    "Row",
     "Separable",
+    "View",
 ]

@@ -1,24 +1,32 @@
-"""Disjoint features: one parameter block an action, as in classic LinUCB."""
+"""Disjoint features: one block of parameters for each action, as in classic LinUCB."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from overcast import _check
 from overcast._check import Array
-from overcast.beliefs.base import Belief
+from overcast._linalg import Indices, folded, upper
+from overcast.beliefs.base import Beliefs
 from overcast.features.base import FeatureMap, no_closed_form
+from overcast.features.design import Design, Index, Row, View, pick
+from overcast.features.linear import Bilinear
+
+# The context terms of this map are the context itself.
+_CONTEXT = Bilinear()
 
 
 @dataclass(frozen=True)
 class Disjoint(FeatureMap):
-    """phi(x_i, c) holds c in block i and zeros elsewhere, d = k * c: nothing is shared between the `k` actions.
+    """phi(x_i, c) holds c in block i and zeros elsewhere, d = k * c: the `k` actions share no parameters.
 
-    Actions are the k unit vectors (`numpy.eye(k)`), which is what a bandit makes of a list of names. Add a constant
-    entry to the context for an intercept. `LinearModel` keeps the blocks apart, so that a round costs k * c^2, not
-    (k * c)^2; where noise and ridge are learnt, the blocks share them.
+    Actions are the k unit vectors (`numpy.eye(k)`); a bandit turns a list of names into them. Add a constant entry to
+    the context for an intercept. `LinearModel` stores one matrix per block, so a round costs k * c^2, not (k * c)^2. If
+    it learns noise and ridge, all blocks share them.
 
     Examples
     --------
@@ -38,21 +46,64 @@ class Disjoint(FeatureMap):
             raise ValueError(f"Disjoint: actions must be unit vectors of {self.k} entries, got vectors of {a}")
         return self.k * c
 
-    def blocks(self, actions: Array) -> np.ndarray[tuple[int, ...], np.dtype[np.intp]]:
-        """Return the block of each action, shape (..., k), after checking that rows are unit vectors."""
+    def blocks(self, actions: Array) -> Indices:
+        """Return the block of each action, shape (..., k); raise ValueError unless all rows are unit vectors."""
         if not (np.isin(actions, (0.0, 1.0)).all() and (actions.sum(axis=-1) == 1.0).all()):
             raise ValueError(f"Disjoint: actions must be unit vectors, rows of numpy.eye({self.k}), got other numbers")
         return np.asarray(actions.argmax(axis=-1))
+
+    def names(self, actions: Sequence[str], contexts: Sequence[str]) -> list[str]:
+        return [f"{action} {context}" for action in actions for context in contexts]
 
     def _evaluate(self, actions: Array, contexts: Array) -> Array:
         self.blocks(actions)
         k, n = len(actions), len(contexts)
         return np.asarray(np.einsum("ki,nc->knic", actions, contexts)).reshape(k, n, -1)
 
-    def _expected(self, actions: Array, belief: Belief) -> Array:
-        if not belief.exact:
-            raise no_closed_form(self, belief)
-        return self._evaluate(actions, belief.mean()[None, :])[:, 0]
+    def _design(self, actions: Array, c: int) -> DisjointDesign:
+        return DisjointDesign(self, actions, c)
 
-    def _sampled(self, actions: Array, belief: Belief, samples: int, rng: np.random.Generator) -> Array:
-        return self._evaluate(actions, belief.sample_mean(samples, rng)[None, :])[:, 0]
+
+class DisjointDesign(Design):
+    """The terms of a view are E[c], shape (..., c): the features of every action, each in its own block."""
+
+    def __init__(self, features: Disjoint, actions: Array, c: int) -> None:
+        super().__init__(features, actions, c)
+        self._actions = actions
+        self._blocks = features.blocks(actions)  # (k,) or (r, k)
+        self.shape, self.terms_shape = (features.k, c), (c,)
+
+    def _expected(self, beliefs: Beliefs) -> Array:
+        if not beliefs.exact:
+            raise no_closed_form(self._features, beliefs)
+        return beliefs.mean()
+
+    def _sampled(self, beliefs: Beliefs, samples: int, rng: Any) -> Array:
+        return beliefs.sample_mean(samples, rng)
+
+    def features(self, terms: Array) -> Array:
+        full = self._actions[..., :, None] * terms[..., None, None, :]  # (..., k, blocks, c)
+        return full.reshape(*full.shape[:-2], -1)
+
+    def along(self, view: View, theta: Array) -> Array:
+        return self._of_actions(np.vecdot(theta, view.terms[..., None, :]))
+
+    def quadratic(self, view: View, M: Array) -> Array:
+        m = view.terms[..., None, :, None]  # against (..., blocks, c, c)
+        return self._of_actions((m.swapaxes(-1, -2) @ M @ m)[..., 0, 0])
+
+    def context_variance(self, view: View, M: Array) -> Array:
+        return self._of_actions(np.vecdot(upper(M), self._covariance(view)[..., None, :]))
+
+    def _of_actions(self, by_block: Array) -> Array:
+        """Return the value of each action's block, from (..., blocks) to (..., k)."""
+        if self._blocks.ndim == 1:
+            return by_block[..., self._blocks]
+        return np.take_along_axis(by_block, self._blocks, axis=-1)
+
+    def row(self, view: View, index: Index, cov: bool) -> Row:
+        block = pick(self._blocks, index, self._blocks.shape[:-1])
+        return Row(view.terms.copy(), self._covariance(view) if cov else None, block)
+
+    def _covariance(self, view: View) -> Array:
+        return folded(_CONTEXT.term_covariance(view.beliefs)) * (1.0 + view.excess)

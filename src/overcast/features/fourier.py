@@ -1,26 +1,119 @@
-"""Random Fourier features."""
+"""Fourier features: waves that approximate a stationary kernel, from random frequencies or from quadrature."""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 
 from overcast import _check
 from overcast._check import Array
-from overcast.features._waves import Piece, Spectrum, Waves, pieces
-from overcast.features.base import check_hashable
-from overcast.kernels.base import JointKernel, Kernel
-from overcast.kernels.composite import Product
+from overcast.beliefs.base import Belief, NoClosedForm
+from overcast.beliefs.cloud import Cloud, Complex
+from overcast.features.base import check_hashable, no_closed_form
+from overcast.features.dense import Dense, Prepared
+from overcast.kernels.base import AnyKernel, Kernel
+from overcast.kernels.composite import JointScaled, JointSum, Product
 from overcast.kernels.constant import Constant
 from overcast.kernels.rbf import RBF
-from overcast.kernels.stationary import scales_for
 
 # Binary digits of a Sobol point.
 BITS = 30
+# Most features from quadrature: with as many, V^-1 alone holds 100,000,000 numbers.
+MAX_SIZE = 10_000
+# Kernels whose pieces do not depend on the dimension, so that faults can be reported before it is known.
+PACKAGED = Kernel, Product, JointScaled, JointSum
+
+# A factor and the kernels that it multiplies: one kernel of (x, c), or one of x and one of c.
+Piece = tuple[float, tuple[Kernel, ...]]
+
+
+class Spectrum(NamedTuple):
+    """Waves amplitude_j exp(i (w_j^T x + v_j^T c)); a wave of frequency zero has no sine, and comes last."""
+
+    of_action: Array  # w, (f, a)
+    of_context: Array  # v, (f, c)
+    amplitudes: Array  # (f,)
+
+
+class Waves(Dense):
+    """phi(x, c) = (amplitude_j cos(w_j^T x + v_j^T c))_j, then the same with sines, d features in all.
+
+    With phi_mu the characteristic function of a belief, E_mu[exp(i v^T c)] = phi_mu(v): expectations are exact if it is
+    known, and each context is combined with the frequencies only, not with the actions.
+    """
+
+    @abstractmethod
+    def _waves(self, a: int, c: int) -> tuple[Array, Array]:
+        """Return the frequencies (w, v), shape (f, a + c), and the squares of the amplitudes, (f,)."""
+
+    def spectrum(self, a: int, c: int) -> Spectrum:
+        """Return the waves for actions of dimension `a` and contexts of dimension `c`."""
+        return _spectrum(self, a, c)
+
+    def _prepare(self, actions: Array, c: int) -> PreparedWaves:
+        return PreparedWaves(self, actions, c)
+
+    def _evaluate(self, actions: Array, contexts: Array) -> Array:
+        prepared = self._prepare(actions, contexts.shape[1])
+        return prepared.times(np.exp(1j * (contexts @ prepared.frequencies.T)))
+
+
+@lru_cache(maxsize=64)
+def _spectrum(features: Waves, a: int, c: int) -> Spectrum:
+    frequencies, squares = features._waves(a, c)
+    parts = frequencies[:, :a], frequencies[:, a:], np.sqrt(squares)
+    return Spectrum(*(_check.read_only(part.copy()) for part in parts))
+
+
+class PreparedWaves(Prepared):
+    """The waves of fixed actions, amplitude_j exp(i w_j^T x), (k, f)."""
+
+    def __init__(self, features: Waves, actions: Array, c: int) -> None:
+        super().__init__(features, actions)
+        w, self.frequencies, amplitudes = features.spectrum(actions.shape[1], c)
+        self._d = features.size(actions.shape[1], c)
+        self._table = amplitudes * np.exp(1j * (actions @ w.T))
+
+    def times(self, of_context: Complex) -> Array:
+        """Return the features, given exp(i v_j^T c) or its average: (f,) gives (k, d), (n, f) gives (k, n, d)."""
+        f = self._table.shape[1]
+        waves = (self._table if of_context.ndim == 1 else self._table[:, None]) * of_context
+        out = np.empty((*waves.shape[:-1], self._d))
+        out[..., :f] = waves.real
+        out[..., f:] = waves.imag[..., : self._d - f]
+        return out
+
+    def expected(self, belief: Belief) -> Array:
+        try:
+            return self.times(belief.characteristic(self.frequencies))
+        except NoClosedForm:
+            raise no_closed_form(self._features, belief) from None
+
+    def sampled(self, belief: Belief, samples: int, rng: np.random.Generator) -> Array:
+        draws = Cloud(np.full(samples, 1.0 / samples), belief.sample(samples, rng))
+        return self.times(draws.characteristic(self.frequencies))
+
+
+def pieces(kernel: AnyKernel, a: int) -> list[Piece]:
+    """Return factors and kernels whose products add up to the kernel, for actions in R^a."""
+    if isinstance(kernel, JointScaled):
+        return [(kernel.scale * factor, parts) for factor, parts in pieces(kernel.kernel, a)]
+    if isinstance(kernel, JointSum):
+        return [piece for part in kernel.kernels for piece in pieces(part, a)]
+    if isinstance(kernel, Kernel):
+        return [(factor, (atom,)) for factor, atom in kernel.atoms()]
+    return [
+        (f * g, (of_action, of_context))
+        for action, context in kernel.terms(a)
+        for f, of_action in action.atoms()
+        for g, of_context in context.atoms()
+    ]
 
 
 @dataclass(frozen=True)
@@ -28,19 +121,19 @@ class Fourier(Waves):
     """Random Fourier features of a stationary kernel (Rahimi & Recht, 2008): E[phi(x, c)^T phi(x', c')] = k.
 
     phi(x, c) = sqrt(2 / n) (cos(w_j^T x + v_j^T c), sin(w_j^T x + v_j^T c)) for j = 1..n/2, where (w_j, v_j) follow the
-    kernel's spectral density, and d = n. A `LinearModel` on them costs the same in every round, where a `KernelModel`
-    costs more and more. Expectations are exact for every belief whose characteristic function is known.
+    kernel's spectral density, and d = n. A `LinearModel` on them costs the same in every round, while a `KernelModel`
+    costs more with every round. Expectations are exact for every belief whose characteristic function is known.
 
     For RBF kernels the draws are randomised Sobol points: each has the right distribution, and together they fill space
     evenly. With n = 300, and actions and contexts in a unit interval each of two length scales, the error is a fifth of
-    that of independent draws; in unit squares, two fifths. The terms of a sum share the n/2 frequencies in proportion
-    to their factors, as if drawn from the sum of their densities; a constant takes one.
+    the error of independent draws; in unit squares, two fifths. The terms of a sum share the n/2 frequencies in
+    proportion to their factors, as if drawn from the sum of their densities; a constant takes one frequency.
 
     Parameters
     ----------
-    kernel : made of RBF, Matern and Constant, e.g. `Product(RBF(0.5), RBF(1.0))`
+    kernel : a kernel made of RBF, Matern and Constant, e.g. `Product(RBF(0.5), RBF(1.0))`
     n : number of features, even
-    seed : of the frequencies
+    seed : seed of the frequencies
 
     Examples
     --------
@@ -50,7 +143,7 @@ class Fourier(Waves):
     0.363
     """
 
-    kernel: JointKernel
+    kernel: AnyKernel
     n: int
     seed: int = 0
 
@@ -61,8 +154,8 @@ class Fourier(Waves):
             raise ValueError(f"Fourier: n must be even, a cosine and a sine for each frequency, got {n}; try {n + 1}")
         object.__setattr__(self, "n", n)
         object.__setattr__(self, "seed", _check.integer("Fourier", "seed", self.seed, at_least=0))
-        if isinstance(self.kernel, (Kernel, Product)):
-            self._pieces(1)  # these split alike whatever the dimension, so that faults show at once
+        if isinstance(self.kernel, PACKAGED):
+            self._pieces(1)
 
     def _pieces(self, a: int) -> list[Piece]:
         out = pieces(self.kernel, a)
@@ -73,30 +166,23 @@ class Fourier(Waves):
                     f"{type(part).__name__}; take Nystrom"
                 )
         if len(out) > self.n // 2:
-            raise ValueError(f"Fourier: n must be {2 * len(out)} at least, two for each term, got {self.n}")
+            raise ValueError(f"Fourier: n must be at least {2 * len(out)}, two for each term, got {self.n}")
         return out
 
     def size(self, a: int, c: int) -> int:
         self.spectrum(a, c)
         return self.n
 
-    def spectrum(self, a: int, c: int) -> Spectrum:
-        return _spectrum(self, a, c)
-
-
-@lru_cache(maxsize=64)
-def _spectrum(features: Fourier, a: int, c: int) -> Spectrum:
-    found = features._pieces(a)
-    rng = np.random.default_rng(features.seed)
-    counts = _shares(found, features.n // 2)
-    frequencies = np.concatenate([_draw(parts, m, a, c, rng) for (_, parts), m in zip(found, counts, strict=True)])
-    squares = np.concatenate([np.full(m, factor / m) for (factor, _), m in zip(found, counts, strict=True)])
-    w, v, amplitudes = frequencies[:, :a].copy(), frequencies[:, a:].copy(), np.sqrt(squares)
-    return Spectrum(_check.read_only(w), _check.read_only(v), _check.read_only(amplitudes))
+    def _waves(self, a: int, c: int) -> tuple[Array, Array]:
+        found, rng = self._pieces(a), np.random.default_rng(self.seed)
+        counts = _shares(found, self.n // 2)
+        frequencies = [_draw(parts, m, a, c, rng) for (_, parts), m in zip(found, counts, strict=True)]
+        squares = [np.full(m, factor / m) for (factor, _), m in zip(found, counts, strict=True)]
+        return np.concatenate(frequencies), np.concatenate(squares)
 
 
 def _shares(found: list[Piece], m: int) -> list[int]:
-    """Share m frequencies: one each, and the rest in proportion to the factors, which makes the error least."""
+    """Return how many of m frequencies each piece gets: one, and more by its factor, which minimises the error."""
     factors = np.array([0.0 if all(isinstance(p, Constant) for p in parts) else factor for factor, parts in found])
     counts = np.ones(len(found), dtype=np.intp)
     for _ in range(m - len(found)):
@@ -108,22 +194,86 @@ def _draw(parts: tuple[Kernel, ...], n: int, a: int, c: int, rng: np.random.Gene
     """Return n frequencies of (x, c), (n, a + c)."""
     normal = _even_normals(n, a + c, rng)
     columns = [normal] if len(parts) == 1 else np.split(normal, [a], axis=1)
-    return np.concatenate([_transform(part, own, rng) for part, own in zip(parts, columns, strict=True)], axis=1)
-
-
-def _transform(kernel: Kernel, normal: Array, rng: np.random.Generator) -> Array:
-    n, dim = normal.shape
-    if isinstance(kernel, RBF):
-        return np.asarray(normal / scales_for("RBF", kernel.lengthscale, dim))
-    return kernel.frequencies(n, dim, rng)
+    return np.concatenate([part.frequencies(own, rng) for part, own in zip(parts, columns, strict=True)], axis=1)
 
 
 def _even_normals(n: int, dim: int, rng: np.random.Generator) -> Array:
     """Return n standard normal vectors that fill space evenly, (n, dim)."""
-    from scipy.stats import qmc  # which takes longer to import than the rest of the package
+    from scipy.stats import qmc  # imported here, because it takes longer than the rest of the package
 
     points = qmc.Sobol(dim, scramble=False, bits=BITS).random_base2(math.ceil(math.log2(n)))[:n]
-    # Flipping the same digits of all points makes each of them uniform. SciPy scrambles as well, but differently from
-    # release to release maybe, and a saved bandit knows its frequencies by the seed alone.
+    # Flipping the same digits of all points makes each of them uniform. SciPy can scramble too, but may do so
+    # differently in another release, and a saved bandit recovers its frequencies from the seed alone.
     flipped = (points * 2**BITS).astype(np.int64) ^ rng.integers(2**BITS, size=dim)
     return np.asarray(ndtri((flipped + 0.5) / 2**BITS))
+
+
+@dataclass(frozen=True)
+class QuadratureFourier(Waves):
+    """Fourier features of an RBF kernel from Gauss-Hermite quadrature (Mutny & Krause, 2018).
+
+    k is the integral of cos(w^T (x - x') + v^T (c - c')) over its spectral density, which is normal: m nodes z_i with
+    weights q_i for each dimension make nodes of weight q = prod_i q_i at the frequencies z_i / l_i. Nodes come in pairs
+    (w, v) and (-w, -v), one of which gives the features sqrt(2 q) cos and sqrt(2 q) sin, so that d = m^(a + c).
+
+    At a distance of r_i length scales in dimension i the error is at most sum_i r_i^(2m) m! / (2m)!, which vanishes
+    faster than exponentially once m > 0.7 r_i^2. Since d is a power of m, the map suits at most four dimensions.
+
+    Parameters
+    ----------
+    kernel : `RBF`, a `Product` of two, or a multiple of these
+    m : nodes for each dimension
+
+    Examples
+    --------
+    >>> from overcast.kernels import RBF, Product
+    >>> phi = QuadratureFourier(Product(RBF(0.5), RBF(1.0)), m=12)
+    >>> phi.size(1, 1)
+    144
+    >>> round(float(np.sum(phi([[0.0]], [[0.0]]) * phi([[0.5]], [[1.0]]))), 8)  # k = exp(-1)
+    0.36787944
+    """
+
+    kernel: AnyKernel
+    m: int
+
+    def __post_init__(self) -> None:
+        check_hashable("QuadratureFourier", self.kernel)
+        object.__setattr__(self, "m", _check.integer("QuadratureFourier", "m", self.m, at_least=1))
+        if isinstance(self.kernel, PACKAGED):
+            self._piece(1)
+
+    def _piece(self, a: int) -> tuple[float, list[RBF]]:
+        found = pieces(self.kernel, a)
+        rbfs = [part for _, parts in found for part in parts if isinstance(part, RBF)]
+        if len(found) > 1 or len(rbfs) < len(found[0][1]):
+            raise TypeError(
+                "QuadratureFourier: kernel must be RBF, a Product of two RBF or a multiple of these, got "
+                f"{_check.short(self.kernel)}; take Fourier or Nystrom"
+            )
+        return found[0][0], rbfs
+
+    def size(self, a: int, c: int) -> int:
+        d: int = self.m ** (a + c)
+        if d > MAX_SIZE:
+            most = int(MAX_SIZE ** (1.0 / (a + c)) + 1e-9)
+            raise ValueError(
+                f"QuadratureFourier: m must be at most {most} for actions and contexts of {a} + {c} dimensions, got "
+                f"{self.m}, which makes {self.m}^{a + c} = {d} features; take Fourier or Nystrom for more"
+            )
+        self.spectrum(a, c)
+        return d
+
+    def _waves(self, a: int, c: int) -> tuple[Array, Array]:
+        factor, parts = self._piece(a)
+        dims = [a + c] if len(parts) == 1 else [a, c]
+        scales = np.concatenate([part.scales(p) for part, p in zip(parts, dims, strict=True)])
+        nodes, weights = np.polynomial.hermite_e.hermegauss(self.m)
+        # In this order, node i is the opposite of the i-th node from the end: the first half holds one node of each
+        # pair. For odd m, zero is in the middle.
+        half = (self.m ** (a + c) + 1) // 2
+        at = np.indices((self.m,) * (a + c)).reshape(a + c, -1)[:, :half]
+        squares = 2.0 * factor * np.prod(weights[at] / math.sqrt(2.0 * math.pi), axis=0)
+        if self.m % 2:
+            squares[-1] /= 2.0
+        return nodes[at].T / scales, squares

@@ -1,24 +1,25 @@
-"""Linear features: action and context side by side."""
+"""Linear and bilinear features: action and context side by side, or multiplied."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from overcast._check import Array
-from overcast.beliefs.base import Belief
-from overcast.beliefs.stacked import BeliefStack
-from overcast.features.base import Indices, Separable
+from overcast._linalg import Indices
+from overcast.beliefs.base import Beliefs
+from overcast.features.separable import Separable
 
 
 @dataclass(frozen=True)
 class Linear(Separable):
     """phi(x, c) = (x, c), d = a + c.
 
-    The context shifts all rewards alike, so the best action is the same in every context; for one that depends on
-    the context take `Bilinear`, `Quadratic` or `Polynomial`. `Polynomial(1)` adds a constant.
+    The context adds the same amount to the reward of every action, so the best action is always the same. If the best
+    action depends on the context, take `Bilinear`, `Quadratic` or `Polynomial`. `Polynomial(1)` adds a constant.
 
     Examples
     --------
@@ -32,19 +33,56 @@ class Linear(Separable):
     def context_terms(self, contexts: Array) -> Array:
         return np.concatenate([np.ones((*contexts.shape[:-1], 1)), contexts], axis=-1)
 
-    def sampled_terms(self, belief: Belief | BeliefStack, samples: int, rng: Any) -> Array:
-        return self.context_terms(belief.sample_mean(samples, rng))
+    def sampled_terms(self, beliefs: Beliefs, samples: int, rng: Any) -> Array:
+        return self.context_terms(beliefs.sample_mean(samples, rng))
 
     def pairs(self, a: int, c: int) -> tuple[Indices, Indices]:
         j = np.concatenate([np.arange(a), np.full(c, a)])
         m = np.concatenate([np.zeros(a, dtype=np.intp), 1 + np.arange(c)])
         return j, m
 
-    def _expected_terms(self, belief: Belief | BeliefStack) -> Array:
-        return self.context_terms(belief.mean())
+    def _term_names(self, actions: Sequence[str], contexts: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+        return [*actions, "1"], ["1", *contexts]
 
-    def _term_covariance(self, belief: Belief | BeliefStack) -> Array:
-        cov = belief.cov()
-        out = np.zeros((*cov.shape[:-2], 1 + belief.dim, 1 + belief.dim))
+    def _expected_terms(self, beliefs: Beliefs) -> Array:
+        return self.context_terms(beliefs.mean())
+
+    def _term_covariance(self, beliefs: Beliefs) -> Array:
+        cov = beliefs.cov()
+        out = np.zeros((*cov.shape[:-2], 1 + beliefs.dim, 1 + beliefs.dim))
         out[..., 1:, 1:] = cov
         return out
+
+
+@dataclass(frozen=True)
+class Bilinear(Separable):
+    """phi(x, c) = vec(x c^T), row by row: feature i * c + j is x_i c_j, and d = a * c.
+
+    The map of the MovieLens and crop experiments (section 5).
+
+    Examples
+    --------
+    >>> Bilinear()([[1.0, 2.0]], [[3.0, 4.0, 5.0]])
+    array([[[ 3.,  4.,  5.,  6.,  8., 10.]]])
+    """
+
+    def action_terms(self, actions: Array) -> Array:
+        return actions
+
+    def context_terms(self, contexts: Array) -> Array:
+        return contexts
+
+    def sampled_terms(self, beliefs: Beliefs, samples: int, rng: Any) -> Array:
+        return beliefs.sample_mean(samples, rng)
+
+    def pairs(self, a: int, c: int) -> tuple[Indices, Indices]:
+        return np.repeat(np.arange(a), c), np.tile(np.arange(c), a)
+
+    def _term_names(self, actions: Sequence[str], contexts: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+        return actions, contexts
+
+    def _expected_terms(self, beliefs: Beliefs) -> Array:
+        return beliefs.mean()
+
+    def _term_covariance(self, beliefs: Beliefs) -> Array:
+        return beliefs.cov()

@@ -15,32 +15,32 @@ from overcast import _check
 from overcast._check import Array
 from overcast.beliefs.base import Belief, NoClosedForm
 from overcast.beliefs.cloud import Cloud
-from overcast.features.base import FeatureMap, FeaturesAt, check_hashable, no_closed_form
-from overcast.kernels.base import JointKernel, Kernel, Term
+from overcast.features.base import check_hashable, no_closed_form
+from overcast.features.dense import Dense, Prepared
+from overcast.kernels.base import AnyKernel, Kernel, Term
 from overcast.kernels.embeddings import Embeddings
 
-# A pair that others explain up to this share of the largest k((x, c), (x, c)) adds nothing but rounding.
+# A pair is left out if the others explain it up to this share of the largest k((x, c), (x, c)): the rest is rounding.
 TOLERANCE = 1e-12
-
-# What the pairs left out may be off by, as a share of the same; more than that is no rounding.
+# Largest error that the left-out pairs may have, as a share of the same number; a larger one is not rounding.
 LEFT = 1e-6
 
 
 @dataclass(frozen=True, repr=False)
-class Nystrom(FeatureMap):
+class Nystrom(Dense):
     """Features of any kernel, exact on inducing pairs (x_p, c_p) and approximate between them.
 
     phi(x, c) = L^-1 k_P(x, c), where k_P holds k((x_p, c_p), (x, c)) and L L^T = k_P of the pairs themselves:
-    phi(x, c)^T phi(x', c') = k wherever one of both is a pair. E_mu[k_P(x, c)] is the sum over the kernel's terms of
-    action_kernel(x_p, x) <k_{c_p}, mu>: expectations are exact wherever the context kernels' mean embeddings are.
+    phi(x, c)^T phi(x', c') = k if (x, c) or (x', c') is a pair. E_mu[k_P(x, c)] is the sum over the kernel's terms of
+    action_kernel(x_p, x) <k_{c_p}, mu>: expectations are exact if the mean embeddings of the context kernels are.
 
-    Take pairs that are typical of what will come, e.g. actions with draws of past beliefs. Pairs that follow from
-    others, such as duplicates, are left out, so that d is the number of independent ones.
+    Choose pairs like those that will occur, e.g. actions with draws of past beliefs. Pairs that follow from others, for
+    instance duplicates, are left out, so d is the number of independent pairs.
 
     Parameters
     ----------
-    kernel : of actions and contexts, e.g. `Product(RBF(0.5), Matern(2.5, 1.0))`
-    actions, contexts : (m, a) and (m, c), a pair a row
+    kernel : a kernel of actions and contexts, e.g. `Product(RBF(0.5), Matern(2.5, 1.0))`
+    actions, contexts : (m, a) and (m, c), one pair per row
 
     Examples
     --------
@@ -52,7 +52,7 @@ class Nystrom(FeatureMap):
     0.3679
     """
 
-    kernel: JointKernel
+    kernel: AnyKernel
     actions: ArrayLike
     contexts: ArrayLike
 
@@ -63,7 +63,7 @@ class Nystrom(FeatureMap):
         # Tuples can be compared, hashed and written to files.
         object.__setattr__(self, "actions", tuple(map(tuple, actions.tolist())))
         object.__setattr__(self, "contexts", tuple(map(tuple, contexts.tolist())))
-        _inducing(self)  # faults of the kernel show at once
+        _inducing(self)  # reports faults of the kernel at once
 
     def __repr__(self) -> str:
         return f"Nystrom({self.kernel}, {len(np.asarray(self.actions))} pairs)"
@@ -75,8 +75,8 @@ class Nystrom(FeatureMap):
                 raise ValueError(f"Nystrom: {name} must have the {pairs.shape[1]} dimensions of the pairs, got {got}")
         return len(known.actions)
 
-    def _at(self, actions: Array, c: int) -> _NystromAt:
-        return _NystromAt(self, actions)
+    def _prepare(self, actions: Array, c: int) -> PreparedPairs:
+        return PreparedPairs(self, actions)
 
     def _evaluate(self, actions: Array, contexts: Array) -> Array:
         pairs = _inducing(self)
@@ -86,12 +86,6 @@ class Nystrom(FeatureMap):
             for action, context in pairs.terms
         )
         return pairs.solve(np.asarray(cross).reshape(d, k * n)).T.reshape(k, n, d)
-
-    def _expected(self, actions: Array, belief: Belief) -> Array:
-        return self._at(actions, belief.dim).expected(belief)
-
-    def _sampled(self, actions: Array, belief: Belief, samples: int, rng: np.random.Generator) -> Array:
-        return self._at(actions, belief.dim).sampled(belief, samples, rng)
 
 
 class _Inducing(NamedTuple):
@@ -115,7 +109,7 @@ def _inducing(features: Nystrom) -> _Inducing:
         raise ValueError("Nystrom: kernel must give finite numbers at the pairs, got others; scale the contexts")
     factor, order, rank, _ = scipy.linalg.lapack.dpstrf(gram, lower=1, tol=TOLERANCE * float(np.diagonal(gram).max()))
     if not rank:
-        raise ValueError("Nystrom: kernel must be above zero at one pair at least, got zero at all")
+        raise ValueError("Nystrom: kernel must be positive at one or more of the pairs, got zero at all")
     lower = np.tril(factor)[:, :rank]
     left = gram[np.ix_(order - 1, order - 1)] - lower @ lower.T
     if np.abs(left).max() > LEFT * float(np.diagonal(gram).max()):
@@ -126,11 +120,11 @@ def _inducing(features: Nystrom) -> _Inducing:
     return _Inducing(actions[kept], contexts[kept], terms, lower[:rank])
 
 
-class _NystromAt(FeaturesAt):
+class PreparedPairs(Prepared):
     """The action kernels between pairs and fixed actions, (d, k) for each term."""
 
     def __init__(self, features: Nystrom, actions: Array) -> None:
-        self._features = features
+        super().__init__(features, actions)
         self._pairs = _inducing(features)
         self._tables = [action._evaluate(self._pairs.actions, actions) for action, _ in self._pairs.terms]
         self._embedded = [Embeddings.of_points(context, self._pairs.contexts) for _, context in self._pairs.terms]

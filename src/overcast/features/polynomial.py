@@ -1,24 +1,71 @@
-"""Polynomial features: all monomials of action and context up to a degree."""
+"""Polynomial features: chosen monomials of action and context, or all up to a degree."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from overcast import _check
 from overcast._check import Array
-from overcast.beliefs._moments import exponents
-from overcast.beliefs.base import Belief
-from overcast.beliefs.stacked import BeliefStack
-from overcast.features.base import Indices, Separable, covariance_of_monomials
+from overcast._linalg import Indices, triangle
+from overcast.beliefs._moments import Powers, exponents
+from overcast.beliefs.base import Beliefs
+from overcast.features.separable import Separable
+
+_ONE = np.ones(1)
+
+
+@dataclass(frozen=True)
+class Quadratic(Separable):
+    """phi(x, c) = (x_1^2, ..., x_a^2, c_1^2, ..., c_a^2, x_1 c_1, ..., x_a c_a), d = 3a (section 5).
+
+    Actions and contexts have the same dimension.
+
+    Examples
+    --------
+    >>> Quadratic()([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[[ 1.,  4.,  9., 16.,  3.,  8.]]])
+    """
+
+    def action_terms(self, actions: Array) -> Array:
+        return np.concatenate([actions**2, np.ones((*actions.shape[:-1], 1)), actions], axis=-1)
+
+    def context_terms(self, contexts: Array) -> Array:
+        return _terms(contexts, contexts * contexts)
+
+    def sampled_terms(self, beliefs: Beliefs, samples: int, rng: Any) -> Array:
+        return _terms(*beliefs.sample_moments(samples, rng))
+
+    def pairs(self, a: int, c: int) -> tuple[Indices, Indices]:
+        if a != c:
+            raise ValueError(f"Quadratic: actions and contexts must have the same dimension, got {a} and {c}")
+        i = np.arange(a)
+        m = np.concatenate([np.zeros(a, dtype=np.intp), 1 + i, 1 + a + i])
+        return np.concatenate([i, np.full(a, a), 1 + a + i]), m
+
+    def _term_names(self, actions: Sequence[str], contexts: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+        squares = [f"{name}^2" for name in actions], [f"{name}^2" for name in contexts]
+        return [*squares[0], "1", *actions], ["1", *squares[1], *contexts]
+
+    def _expected_terms(self, beliefs: Beliefs) -> Array:
+        mean = beliefs.mean()
+        return _terms(mean, beliefs.variance() + mean * mean)
+
+    def _term_covariance(self, beliefs: Beliefs) -> Array:
+        if beliefs.normal:
+            return _of_normal(beliefs.mean(), beliefs.cov())
+        one = np.eye(beliefs.dim, dtype=np.int64)
+        return _covariance(beliefs, np.concatenate([np.zeros_like(one[:1]), 2 * one, one]))
 
 
 @dataclass(frozen=True)
 class Polynomial(Separable):
     """All monomials x^alpha c^gamma with |alpha| + |gamma| <= degree, the constant included.
 
-    d = (a + c + degree choose degree). Exact wherever the belief knows its moments up to `degree`.
+    d = (a + c + degree choose degree). Expectations are exact if the belief knows its moments up to `degree`.
 
     Examples
     --------
@@ -43,11 +90,51 @@ class Polynomial(Separable):
         j, m = np.nonzero(of_action[:, None] + of_context <= self.degree)
         return j, m
 
-    def _expected_terms(self, belief: Belief | BeliefStack) -> Array:
-        return belief.moments(exponents(belief.dim, self.degree))
+    def _term_names(self, actions: Sequence[str], contexts: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+        return _names(actions, self.degree), _names(contexts, self.degree)
 
-    def _term_covariance(self, belief: Belief | BeliefStack) -> Array:
-        return covariance_of_monomials(belief, exponents(belief.dim, self.degree))
+    def _expected_terms(self, beliefs: Beliefs) -> Array:
+        return beliefs.moments(exponents(beliefs.dim, self.degree))
+
+    def _term_covariance(self, beliefs: Beliefs) -> Array:
+        return _covariance(beliefs, exponents(beliefs.dim, self.degree))
+
+
+def _terms(first: Array, second: Array) -> Array:
+    """Return (1, E[c_i^2], E[c_i]) along the last axis."""
+    one = np.ones((*first.shape[:-1], 1)) if first.ndim > 1 else _ONE
+    return np.concatenate([one, second, first], axis=-1)
+
+
+def _of_normal(mean: Array, cov: Array) -> Array:
+    """Return the covariance of (1, c_i^2, c_i) for normal c, shape (..., 1 + 2c, 1 + 2c).
+
+    Cov(c_i^2, c_j^2) = 2 cov_ij (cov_ij + 2 mean_i mean_j) and Cov(c_i^2, c_j) = 2 mean_i cov_ij, by Isserlis.
+    """
+    c = mean.shape[-1]
+    twice = 2.0 * mean[..., :, None] * cov
+    out = np.zeros((*mean.shape[:-1], 1 + 2 * c, 1 + 2 * c))
+    out[..., 1 : 1 + c, 1 : 1 + c] = 2.0 * (cov * cov + twice * mean[..., None, :])
+    out[..., 1 : 1 + c, 1 + c :] = twice
+    out[..., 1 + c :, 1 : 1 + c] = twice.swapaxes(-1, -2)
+    out[..., 1 + c :, 1 + c :] = cov
+    return out
+
+
+def _covariance(beliefs: Beliefs, powers: Powers) -> Array:
+    """Return the covariance of the monomials with these exponents (q, c), shape (..., q, q)."""
+    i, j, _ = triangle(len(powers))
+    mean = beliefs.moments(powers)
+    out = np.empty((*mean.shape, len(powers)))
+    out[..., i, j] = beliefs.moments(powers[i] + powers[j]) - mean[..., i] * mean[..., j]
+    out[..., j, i] = out[..., i, j]
+    return out
+
+
+def _names(coordinates: Sequence[str], degree: int) -> list[str]:
+    rows = exponents(len(coordinates), degree).tolist()
+    powers = (zip(coordinates, row, strict=True) for row in rows)
+    return [" ".join(x if p == 1 else f"{x}^{p}" for x, p in row if p) or "1" for row in powers]
 
 
 def _monomials(points: Array, degree: int) -> Array:

@@ -1,17 +1,19 @@
 """Kernels, and their mean embeddings under beliefs."""
 
-from overcast.kernels.base import JointKernel, Kernel
-from overcast.kernels.composite import Product, Scaled, Sum
+from overcast.kernels.base import AnyKernel, JointKernel, Kernel
+from overcast.kernels.composite import JointScaled, JointSum, Product, Scaled, Sum
 from overcast.kernels.constant import Constant
-from overcast.kernels.linear import Linear
-from overcast.kernels.matern import Matern
-from overcast.kernels.polynomial import Polynomial
+from overcast.kernels.polynomial import Linear, Polynomial
 from overcast.kernels.rbf import RBF
+from overcast.kernels.stationary import Matern
 
 __all__ = [
     "RBF",
+    "AnyKernel",
     "Constant",
     "JointKernel",
+    "JointScaled",
+    "JointSum",
     "Kernel",
     "Linear",
     "Matern",

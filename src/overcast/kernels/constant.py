@@ -14,7 +14,7 @@ from overcast.kernels.base import Kernel, Term
 
 @dataclass(frozen=True)
 class Constant(Kernel):
-    """k(u, v) = 1: an intercept in a sum, or a part of a product that does not matter.
+    """k(u, v) = 1: an intercept in a sum, or the part of a product for what has no influence on rewards.
 
     Examples
     --------
@@ -34,8 +34,8 @@ class Constant(Kernel):
     def embed_points(self, points: Array, weights: Array) -> Cloud:
         return Cloud(np.ones(1), np.zeros((1, 1)))
 
-    def frequencies(self, n: int, dim: int, rng: np.random.Generator) -> Array:
-        return np.zeros((n, dim))
+    def frequencies(self, normal: Array, rng: np.random.Generator) -> Array:
+        return np.zeros(normal.shape)
 
     def terms(self, a: int) -> tuple[Term, ...]:
         return ((self, self),)

@@ -1,4 +1,4 @@
-"""The polynomial kernel."""
+"""The linear and the polynomial kernel."""
 
 from __future__ import annotations
 
@@ -12,25 +12,54 @@ from numpy.typing import NDArray
 from overcast import _check
 from overcast._check import Array
 from overcast.beliefs import _moments
-from overcast.beliefs._moments import exponents
 from overcast.beliefs.base import Belief
 from overcast.beliefs.cloud import Cloud
-from overcast.kernels.base import Kernel, Term
+from overcast.kernels.base import Kernel, Term, no_closed_form
 from overcast.kernels.composite import Scaled
 from overcast.kernels.constant import Constant
+
+
+@dataclass(frozen=True)
+class Linear(Kernel):
+    """k(u, v) = u^T v. Embeddings need only the means: E[k] = E[c]^T E[c'].
+
+    `Product(Linear(), Linear())` is the kernel of `features.Bilinear`.
+
+    Examples
+    --------
+    >>> Linear()([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[11.]])
+    """
+
+    def _evaluate(self, left: Array, right: Array) -> Array:
+        return np.asarray(left @ right.T)
+
+    def diagonal(self, points: Array) -> Array:
+        return np.asarray(np.vecdot(points, points))
+
+    def embed(self, belief: Belief) -> Cloud:
+        if not belief.exact:
+            raise no_closed_form(self, belief)
+        return Cloud(np.ones(1), belief.mean()[None])
+
+    def embed_points(self, points: Array, weights: Array) -> Cloud:
+        return Cloud(np.ones(1), (weights @ points)[None])
+
+    def terms(self, a: int) -> tuple[Term, ...]:
+        return (self, Constant()), (Constant(), self)
 
 
 @dataclass(frozen=True)
 class Polynomial(Kernel):
     """k(u, v) = (scale u^T v + offset)^degree.
 
-    It is a sum of products of monomials of u and v, so that embeddings need moments up to the degree alone.
+    It is a sum of products of monomials of u and v, so embeddings need only moments up to the degree.
 
     Parameters
     ----------
-    degree : 1 at least
+    degree : >= 1
     scale : > 0
-    offset : >= 0; zero keeps the monomials of the highest degree only
+    offset : >= 0; with zero, only the monomials of the highest degree remain
 
     Examples
     --------
@@ -67,8 +96,8 @@ class Polynomial(Kernel):
 
     def terms(self, a: int) -> tuple[Term, ...]:
         """By the binomial theorem: (s x^T x' + (s c^T c' + offset))^degree."""
-        n, of_action = self.degree, [Polynomial(j, self.scale, 0.0) for j in range(1, self.degree + 1)]
-        of_context = [Polynomial(j, self.scale, self.offset) for j in range(1, n + 1)]
+        n = self.degree
+        of_action, of_context = ([Polynomial(j, self.scale, o) for j in range(1, n + 1)] for o in (0.0, self.offset))
         mixed = [(Scaled(of_action[j - 1], math.comb(n, j)), of_context[n - j - 1]) for j in range(1, n)]
         return (Constant(), of_context[n - 1]), *mixed, (of_action[n - 1], Constant())
 
@@ -80,13 +109,11 @@ def _expansion(kernel: Polynomial, dim: int) -> tuple[NDArray[np.int64], Array]:
     The multinomial theorem: a monomial of degree m has the factor degree! / (prod powers! (degree - m)!) times
     scale^m offset^(degree - m).
     """
-    powers = exponents(dim, kernel.degree)
-    factors = [
-        math.factorial(kernel.degree)
-        / math.prod(map(math.factorial, (*row, kernel.degree - sum(row))))
-        * kernel.scale ** sum(row)
-        * kernel.offset ** (kernel.degree - sum(row))
-        for row in powers.tolist()
-    ]
+    powers = _moments.exponents(dim, kernel.degree)
+    factors = []
+    for row in powers.tolist():
+        m, rest = sum(row), kernel.degree - sum(row)
+        count = math.factorial(kernel.degree) / math.prod(map(math.factorial, (*row, rest)))
+        factors.append(count * kernel.scale**m * kernel.offset**rest)
     used = np.flatnonzero(factors)
     return powers[used], np.sqrt(np.array(factors)[used])

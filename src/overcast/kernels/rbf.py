@@ -12,9 +12,9 @@ from overcast._check import Array
 from overcast.beliefs.base import Belief
 from overcast.beliefs.cloud import Cloud, kind_of, of_kind
 from overcast.kernels.base import Term, no_closed_form
-from overcast.kernels.stationary import Stationary, by_scale, lengthscales, scales_for, split
+from overcast.kernels.stationary import Stationary
 
-# Standard deviations of a normal distribution beyond which it has no density to speak of: exp(-TAIL^2 / 2) = 4e-12.
+# Standard deviations beyond which the density of a normal distribution is negligible: exp(-TAIL^2 / 2) = 4e-12.
 TAIL = 7.25
 
 
@@ -28,7 +28,7 @@ class RBF(Stationary):
 
     Parameters
     ----------
-    lengthscale : l, one for all dimensions or one for each
+    lengthscale : l, one for all dimensions or one per dimension
 
     Examples
     --------
@@ -39,11 +39,8 @@ class RBF(Stationary):
 
     lengthscale: float | tuple[float, ...] = 1.0
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "lengthscale", lengthscales("RBF", self.lengthscale))
-
     def _evaluate(self, left: Array, right: Array) -> Array:
-        scales = scales_for("RBF", self.lengthscale, left.shape[1])
+        scales = self.scales(left.shape[1])
         squares = cdist(left / scales, right / scales, "sqeuclidean")
         squares *= -0.5
         return np.asarray(np.exp(squares, out=squares))
@@ -55,62 +52,74 @@ class RBF(Stationary):
         return cloud
 
     def compare(self, left: Cloud, right: Cloud) -> Array:
-        kind = max(kind_of(left.spread), kind_of(right.spread))
+        kind = max(kind_of(left.cov), kind_of(right.cov))
         if kind == 0:
             return self._evaluate(left.centres, right.centres)
-        scales = scales_for("RBF", self.lengthscale, left.centres.shape[1])
+        scales = self.scales(left.centres.shape[1])
         return _diagonal(left, right, scales) if kind == 1 else _full(left, right, scales)
 
     def square(self, cloud: Cloud) -> float:
-        if len(cloud.weights) > 1 or kind_of(cloud.spread) == 2:
+        if len(cloud.weights) > 1 or kind_of(cloud.cov) == 2:
             return super().square(cloud)
-        if cloud.spread is None:
+        if cloud.cov is None:
             return 1.0
-        scales = scales_for("RBF", self.lengthscale, cloud.centres.shape[1])
-        return float(1.0 / np.sqrt((1.0 + 2.0 * cloud.spread[0] / scales**2).prod()))
+        scales = self.scales(cloud.centres.shape[1])
+        return float(1.0 / np.sqrt((1.0 + 2.0 * cloud.cov[0] / scales**2).prod()))
 
     def gradient(self, left: Cloud, right: Cloud) -> Array:
         """With M = (Lambda + S)^-1, d log k / d log l_i = 1 - l_i^2 M_ii + l_i^2 (M D)_i^2."""
-        kind = max(kind_of(left.spread), kind_of(right.spread))
-        scales = scales_for("RBF", self.lengthscale, left.centres.shape[1])
+        kind = max(kind_of(left.cov), kind_of(right.cov))
+        scales = self.scales(left.centres.shape[1])
         if kind == 0 and isinstance(self.lengthscale, float):
             squares = cdist(left.centres / scales, right.centres / scales, "sqeuclidean")
             return np.asarray((squares * np.exp(-0.5 * squares))[None])
-        slopes = (_full_slopes if kind == 2 else _diagonal_slopes)(left, right, scales)
-        slopes = by_scale(self.lengthscale, slopes)
+        slopes = self._by_parameter((_full_slopes if kind == 2 else _diagonal_slopes)(left, right, scales))
         slopes *= self.compare(left, right)
         return slopes
 
-    def frequencies(self, n: int, dim: int, rng: np.random.Generator) -> Array:
+    def frequencies(self, normal: Array, rng: np.random.Generator) -> Array:
         """The spectral density is N(0, Lambda^-1)."""
-        return np.asarray(rng.standard_normal((n, dim)) / scales_for("RBF", self.lengthscale, dim))
+        return np.asarray(normal / self.scales(normal.shape[1]))
+
+    def density_slopes(self, frequencies: Array) -> Array:
+        """The density is a product of l_i exp(-l_i^2 w_i^2 / 2), so d log / d log l_i = 1 - l_i^2 w_i^2."""
+        return self._by_parameter(1.0 - (frequencies * self.scales(frequencies.shape[1])).T ** 2)
+
+    def _by_parameter(self, slopes: Array) -> Array:
+        """Return derivatives (p, ...) by each dimension's log length scale, summed if one number serves all."""
+        return slopes if isinstance(self.lengthscale, tuple) else slopes.sum(axis=0, keepdims=True)
 
     def series(self, reach: Array) -> list[tuple[float, Array]]:
-        """The trapezoidal rule for the spectral density, a normal one, is exact up to what its ends cut off."""
+        """The trapezoidal rule for the spectral density, which is normal, is exact up to the tails that it cuts off."""
         out = []
-        for scale, width in zip(scales_for("RBF", self.lengthscale, len(reach)), reach, strict=True):
+        for scale, width in zip(self.scales(len(reach)), reach, strict=True):
             step = 2.0 * math.pi / (width / scale + TAIL)
             nodes = step * np.arange(math.ceil(TAIL / step) + 1)
             out.append((step / scale, step / math.sqrt(2.0 * math.pi) * np.exp(-0.5 * nodes * nodes)))
         return out
 
     def terms(self, a: int) -> tuple[Term, ...]:
-        of_action, of_context = split("RBF", self.lengthscale, a)
-        return ((RBF(of_action), RBF(of_context)),)
+        if isinstance(self.lengthscale, float):
+            return ((self, self),)
+        if len(self.lengthscale) <= a:
+            got = f"got {len(self.lengthscale)} for actions of dimension {a}"
+            raise ValueError(f"RBF: lengthscale must have an entry for each dimension of action and context, {got}")
+        return ((RBF(self.lengthscale[:a]), RBF(self.lengthscale[a:])),)
 
 
-# Contexts have few dimensions and memories many rounds, so both loop over the dimensions and leave (n, m) to NumPy.
+# Contexts have few dimensions and pairs are many, so these functions loop over dimensions and leave (n, m) to NumPy.
 
 
 def _diagonal(left: Cloud, right: Cloud, scales: Array) -> Array:
+    """Return E[k], (n, m), for diagonal S."""
     n, m = len(left.weights), len(right.weights)
     exponent, volume = np.zeros((n, m)), np.ones((n, m))
     for i, scale in enumerate(scales.tolist()):
         total = np.full((n, m), scale * scale)
-        if left.spread is not None:
-            total += left.spread[:, i, None]
-        if right.spread is not None:
-            total += right.spread[:, i]
+        if left.cov is not None:
+            total += left.cov[:, i, None]
+        if right.cov is not None:
+            total += right.cov[:, i]
         gap = np.subtract.outer(left.centres[:, i], right.centres[:, i])
         gap *= gap
         gap /= total
@@ -124,14 +133,10 @@ def _diagonal(left: Cloud, right: Cloud, scales: Array) -> Array:
 
 
 def _full(left: Cloud, right: Cloud, scales: Array) -> Array:
-    """Eliminate D from (Lambda + S | D), all pairs at once: pivots give the determinant, D the exponent."""
+    """Return the same for any S by elimination on (Lambda + S | D): pivots give the determinant, D the exponent."""
     c, shape = len(scales), (len(left.weights), len(right.weights))
     total = np.zeros((c, c, *shape))
-    total[np.arange(c), np.arange(c)] = (scales**2)[:, None, None]
-    for cloud, axis in ((left, -1), (right, -2)):
-        spread = of_kind(cloud.spread, 2, cloud.centres.shape)
-        assert spread is not None
-        total += np.expand_dims(np.moveaxis(spread, 0, -1), axis)
+    _add_covs(total, left, right, scales)
     gap = left.centres.T[:, :, None] - right.centres.T[:, None, :]
     exponent, volume = np.zeros(shape), np.ones(shape)
     for i in range(c):
@@ -146,18 +151,18 @@ def _full(left: Cloud, right: Cloud, scales: Array) -> Array:
 
 
 def _diagonal_slopes(left: Cloud, right: Cloud, scales: Array) -> Array:
-    """Return d log k / d log l_i, (c, n, m), where M is diagonal."""
+    """Return d log k / d log l_i, (c, n, m), for diagonal S."""
     out = np.empty((len(scales), len(left.weights), len(right.weights)))
     for i, square in enumerate(scales**2):
         gap = np.subtract.outer(left.centres[:, i], right.centres[:, i], out=out[i])
         gap *= gap
-        if left.spread is None and right.spread is None:
+        if left.cov is None and right.cov is None:
             gap *= 1.0 / square
             continue
-        share = np.full(gap.shape, square)  # of l^2 in l^2 + S, which is l^2 M
+        share = np.full(gap.shape, square)  # l^2 / (l^2 + S) in the end, which is l^2 M
         for cloud, axis in ((left, 1), (right, 0)):
-            if cloud.spread is not None:
-                share += np.expand_dims(cloud.spread[:, i], axis)
+            if cloud.cov is not None:
+                share += np.expand_dims(cloud.cov[:, i], axis)
         np.divide(square, share, out=share)
         gap *= share
         gap *= 1.0 / square
@@ -168,14 +173,10 @@ def _diagonal_slopes(left: Cloud, right: Cloud, scales: Array) -> Array:
 
 
 def _full_slopes(left: Cloud, right: Cloud, scales: Array) -> Array:
-    """Return the same for any M: turn (Lambda + S | D) into (M | M D) by elimination, all pairs at once."""
+    """Return the same for any S by elimination, which turns (Lambda + S | D) into (M | M D)."""
     c = len(scales)
     table = np.zeros((c, c + 1, len(left.weights), len(right.weights)))
-    table[np.arange(c), np.arange(c)] = (scales**2)[:, None, None]
-    for cloud, axis in ((left, -1), (right, -2)):
-        spread = of_kind(cloud.spread, 2, cloud.centres.shape)
-        assert spread is not None
-        table[:, :c] += np.expand_dims(np.moveaxis(spread, 0, -1), axis)
+    _add_covs(table[:, :c], left, right, scales)
     table[:, c] = left.centres.T[:, :, None] - right.centres.T[:, None, :]
     for i in range(c):
         row, column = table[i] / table[i, i], table[:, i].copy()
@@ -185,3 +186,13 @@ def _full_slopes(left: Cloud, right: Cloud, scales: Array) -> Array:
         table[i] = row
     diagonal, solved = table[np.arange(c), np.arange(c)], table[:, c]
     return np.asarray(1.0 - (scales**2)[:, None, None] * (diagonal - solved * solved))
+
+
+def _add_covs(total: Array, left: Cloud, right: Cloud, scales: Array) -> None:
+    """Add Lambda + S of all pairs to `total`, zeros of shape (c, c, n, m)."""
+    diagonal = np.arange(len(scales))
+    total[diagonal, diagonal] = (scales**2)[:, None, None]
+    for cloud, axis in ((left, -1), (right, -2)):
+        cov = of_kind(cloud.cov, 2, cloud.centres.shape)
+        assert cov is not None
+        total += np.expand_dims(np.moveaxis(cov, 0, -1), axis)

@@ -1,18 +1,15 @@
 """Models: estimates with their uncertainty."""
 
-from overcast.models.base import Estimate, LastingLearner, Learner, Model, Outlook, Progress
-from overcast.models.exp4 import Exp4
-from overcast.models.fixed_profile import FixedProfile
-from overcast.models.hyperparameters import Fit, fit_hyperparameters
-from overcast.models.kernel import KernelModel
+from overcast.models.base import Estimate, LastingLearner, Learner, Model, Parameters, Progress
+from overcast.models.baselines import Exp4, FixedProfile, MeanContext, NoisyContext
+from overcast.models.kernel.hyperparameters import Fitted, fit_hyperparameters
+from overcast.models.kernel.model import KernelModel
 from overcast.models.linear import LinearModel
-from overcast.models.mean_context import MeanContext
-from overcast.models.noisy_context import NoisyContext
 
 __all__ = [
     "Estimate",
     "Exp4",
-    "Fit",
+    "Fitted",
     "FixedProfile",
     "KernelModel",
     "LastingLearner",
@@ -21,7 +18,7 @@ __all__ = [
     "MeanContext",
     "Model",
     "NoisyContext",
-    "Outlook",
+    "Parameters",
     "Progress",
     "fit_hyperparameters",
 ]

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from overcast._check import Array
-from overcast.beliefs.base import Belief
-from overcast.beliefs.stacked import BeliefStack
+from overcast.beliefs.base import Beliefs, Generators
+from overcast.features.design import Index
 
-Index = int | np.ndarray[tuple[int, ...], np.dtype[np.intp]]
 Mask = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 Steps = np.ndarray[tuple[int, ...], np.dtype[np.intp]]
-Generators = np.random.Generator | Sequence[np.random.Generator]
 
 
 class Estimate(NamedTuple):
-    """What is believed about the expected reward of every action under a belief.
+    """The estimated expected reward of every action under a belief.
 
     mean : (k,) psi^T theta-hat
     width : (k,) the norm of psi under V^-1; beta times it is half the confidence interval
@@ -34,7 +32,7 @@ class Progress(NamedTuple):
 
     round : t, counting from 1; may be an array where a formula is evaluated along a run
     log_det : log(det V_{t-1} / det V_0)
-    ridge : lambda, or None where the model is none that the paper's confidence sets are for
+    ridge : lambda, or None if the paper's confidence sets do not cover the model
     actions : k, the number of actions
     """
 
@@ -44,24 +42,65 @@ class Progress(NamedTuple):
     actions: int
 
 
+class Parameters(NamedTuple):
+    """What a learner has learnt besides its estimates; None for parameters that its model does not have.
+
+    noise : standard deviation of the noise of rewards
+    ridge : lambda
+    theta : theta-hat, by name of the feature
+    """
+
+    noise: float | None = None
+    ridge: float | None = None
+    theta: dict[str, float] | None = None
+
+
 class Learner(ABC):
     """The state of a model while it learns, for one bandit or for r trials in lock-step.
 
-    In lock-step, arrays carry a leading axis r, beliefs come as a stack and generators as a list. Views and evidence
-    are the learner's own: nobody else looks into them.
+    In lock-step, arrays carry a leading axis r, beliefs come as a stack and generators as a list. Views
+    are private to the learner. Evidence is a named tuple of arrays and numbers (`_records`); in lock-step it may be a
+    list with one of them per trial. No method except `learn` changes what later calls return.
+
+    A learner must give the four abstract methods. The others serve policies that need more than mean and width.
     """
 
-    @abstractmethod
-    def encode(self, belief: Belief | BeliefStack) -> Any:
-        """Return what this model needs to know of the belief, exactly; the other methods take it as `view`."""
+    #: whether products are so large that BLAS would start threads for them, which is slower at our sizes
+    heavy: bool = True
 
     @abstractmethod
-    def encode_sampled(self, belief: Belief | BeliefStack, samples: int, rng: Generators) -> Any:
-        """Return the view of the empirical distribution of fresh draws of the belief."""
+    def view(self, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> Any:
+        """Return what this model needs to know about a belief: exactly, or from `samples` fresh draws."""
 
     @abstractmethod
     def estimate(self, view: Any) -> Estimate:
         """Return mean and width of all actions, shape (..., k)."""
+
+    @abstractmethod
+    def evidence(self, view: Any, index: Index) -> Any:
+        """Return what `learn` needs to know about the chosen action."""
+
+    @abstractmethod
+    def learn(self, evidence: Any, reward: float | Array) -> None:
+        """Add one round, or raise and change nothing."""
+
+    @property
+    def log_det(self) -> float | Array:
+        """log(det V_t / det V_0), which is log det(I + K_t / lambda), shape (...); 0 if the model has no V."""
+        return 0.0
+
+    @property
+    def residual_share(self) -> float | Array | None:
+        """1 - gamma / t, shape (...), with gamma the number of parameters that t rewards determine; None if unknown.
+
+        It is the share of the noise's variance that is left in the residuals: 0 if the fit goes through every reward.
+        """
+        return None
+
+    @property
+    def parameters(self) -> Parameters:
+        """What was learnt besides the estimates."""
+        return Parameters()
 
     def prior(self, view: Any) -> Array:
         """Return the width of all actions before anything was learnt, |psi| / sqrt(lambda), shape (..., k)."""
@@ -76,7 +115,15 @@ class Learner(ABC):
         raise self._mean_and_width_only()
 
     def perturb(self, view: Any, rng: Generators) -> Array:
-        """Return psi^T V^-1 sum_s psi_s z_s of all actions for standard normal z_s, or its like in law, (..., k)."""
+        """Return psi^T V^-1 sum_s psi_s z_s of all actions for standard normal z_s, or the same in law, (..., k)."""
+        raise self._mean_and_width_only()
+
+    def norm(self, evidence: Any) -> Array:
+        """Return the norm of the features behind an evidence, shape (...)."""
+        raise self._mean_and_width_only()
+
+    def distance(self, theta: Array) -> Array:
+        """Return the norm of theta - theta-hat under V_t, shape (...); the confidence set has those up to beta_t."""
         raise self._mean_and_width_only()
 
     def _mean_and_width_only(self) -> TypeError:
@@ -85,81 +132,12 @@ class Learner(ABC):
             "LinearModel"
         )
 
-    @abstractmethod
-    def evidence(self, view: Any, index: Index) -> Any:
-        """Return what `learn` needs of the chosen action."""
-
-    @abstractmethod
-    def learn(self, evidence: Any, reward: float | Array) -> None:
-        """Add one round, or raise and change nothing."""
-
-    @abstractmethod
-    def norm(self, evidence: Any) -> Array:
-        """Return the norm of the features behind an evidence, shape (...)."""
-
-    @property
-    @abstractmethod
-    def log_det(self) -> float | Array:
-        """log(det V_t / det V_0), which is log det(I + K_t / lambda), shape (...)."""
-
-    @property
-    def slack(self) -> float | Array | None:
-        """1 - gamma / t, shape (...), with gamma the number of parameters that t rewards determine; None if unknown.
-
-        The share of the noise's variance that is left in the residuals: zero where the fit goes through every reward.
-        """
-        return None
-
-
-class Outlook:
-    """What a policy may ask about the coming round; all but mean and width is computed when it is asked for.
-
-    mean : (..., k) psi^T theta-hat
-    width : (..., k) the norm of psi under V^-1: one standard deviation of the mean where a reward has `noise`
-    available : (k,) which actions may be taken, or None for all; the others are left out whatever they score
-    """
-
-    __slots__ = ("_learner", "_view", "available", "estimate", "mean", "width")
-
-    def __init__(self, learner: Learner, view: Any, available: Mask | None = None) -> None:
-        self._learner = learner
-        self._view = view
-        self.available = available
-        self.estimate = learner.estimate(view)
-        self.mean, self.width = self.estimate
-
-    @property
-    def slack(self) -> float | Array | None:
-        """The share of the noise's variance that is left in the residuals, (...); None where the model cannot say."""
-        return self._learner.slack
-
-    @property
-    def prior(self) -> Array:
-        """The width before anything was learnt, (..., k)."""
-        return self._learner.prior(self._view)
-
-    @property
-    def noise(self) -> Array:
-        """The standard deviation of a reward around its expectation, in the unit of the widths, (..., k)."""
-        return self._learner.noise(self._view)
-
-    def draw(self, rng: Generators) -> Array:
-        """Return a joint deviation of all means: normal, with standard deviation `width`, correlated as they are."""
-        return self._learner.draw(self._view, rng)
-
-    def perturb(self, rng: Generators) -> Array:
-        """Return how far all means move when independent standard normal noise is added to every past reward."""
-        return self._learner.perturb(self._view, rng)
-
-    def highest(self, values: Array) -> Array:
-        """Return the highest of the available actions' values (..., k), shape (..., 1)."""
-        if self.available is not None:
-            values = np.where(self.available, values, -np.inf)
-        return np.asarray(values.max(axis=-1, keepdims=True))
-
 
 class LastingLearner(Learner):
     """The learner of one bandit, which can be written to a file and added to another."""
+
+    #: the named tuple that its evidence is, from whose annotations a file is read; None for a bare number or array
+    evidence_type: Any = None
 
     @abstractmethod
     def state(self) -> dict[str, Array]:
@@ -167,35 +145,28 @@ class LastingLearner(Learner):
 
     @abstractmethod
     def restore(self, state: dict[str, Array]) -> None:
-        """Take over, in a fresh learner, the state that another learner of this model returned."""
-
-    @abstractmethod
-    def pack(self, evidence: Sequence[Any]) -> dict[str, Array]:
-        """Return evidence that waits for its rewards as arrays."""
-
-    @abstractmethod
-    def unpack(self, arrays: dict[str, Array]) -> Sequence[Any]:
-        """Return the evidence that `pack` put into arrays."""
+        """Take over the state that another learner of this model returned; call it on a fresh learner."""
 
     @abstractmethod
     def merge(self, other: Any) -> None:
         """Add what another learner of the same model has seen."""
 
+    def check(self, evidence: Any) -> None:
+        """Raise ValueError unless evidence that was read from a file fits this learner."""
+
 
 class Model(ABC):
     """The configuration of an estimator; `start` gives the state that learns."""
 
-    #: lambda, or None where the model learns it
-    ridge: float | None
-    #: whether a context that is revealed teaches it more than the reward alone
+    #: whether the model learns from a revealed context
     uses_context: bool = True
-    #: trials that share one lock-step in a simulation, fixed so that results do not depend on the number of workers
-    block: int = 100
+    #: number of trials that run in one lock-step; fixed, so that results do not depend on the number of workers
+    batch: int = 100
 
     @property
     def theory_ridge(self) -> float | None:
-        """lambda where the paper's confidence sets are for this model, else None."""
-        return self.ridge
+        """lambda if the paper's confidence sets cover this model; None, the default, if they do not."""
+        return None
 
     @abstractmethod
     def start(self, actions: Array, context_dim: int) -> LastingLearner:
@@ -203,14 +174,44 @@ class Model(ABC):
 
     def start_all(self, actions: Array, context_dim: int, trials: int) -> Learner:
         """Return a fresh learner for trials in lock-step with actions (k, a) or (r, k, a)."""
-        from overcast.models.stacked import LearnerStack
+        from overcast.models.stack import LearnerStack
 
-        sets = [actions if actions.ndim == 2 else np.asarray(actions[i]) for i in range(trials)]
-        return LearnerStack([self.start(own, context_dim) for own in sets])
+        return LearnerStack.of(self, actions, context_dim, trials)
+
+    def view(self, learner: Learner, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> Any:
+        """Return the learner's view of a belief; a model that changes the belief first overrides this."""
+        return learner.view(beliefs, samples, rng)
+
+
+def restored(
+    owner: str, fresh: Mapping[str, Array], state: Mapping[str, Array], growing: Mapping[str, int] | None = None
+) -> dict[str, Array]:
+    """Return copies of the arrays in a file, after checking that they have the names and shapes of a fresh learner's.
+
+    growing : arrays that grow with the rounds, and the axis that counts the rounds; all have the same number of them
+    """
+    if fresh.keys() != state.keys():
+        raise ValueError(f"{owner}: state must hold {', '.join(fresh)}, got {', '.join(state)}")
+    rounds = None
+    for name, array in fresh.items():
+        want = list(array.shape)
+        if growing is not None and name in growing:
+            axis = growing[name]
+            rounds = state[name].shape[axis] if rounds is None else rounds
+            want[axis] = rounds
+        if state[name].shape != tuple(want):
+            raise ValueError(f"{owner}: {name} must have shape {tuple(want)}, got {state[name].shape}")
+    return {name: np.array(state[name], dtype=array.dtype) for name, array in fresh.items()}
+
+
+def too_large(owner: str) -> ValueError:
+    """Return the error for numbers that overflow."""
+    line = "features must stay within the range of floating-point numbers, got larger; scale the contexts and rewards"
+    return ValueError(f"{owner}: {line}")
 
 
 def of_each(rng: Generators, draw: Callable[[np.random.Generator], Array]) -> Array:
-    """Return what `draw` takes from the generator, or from each of a list, with a leading trial axis r."""
+    """Return what `draw` takes from the generator, or from each of a list, stacked along a leading axis r."""
     return np.stack([draw(own) for own in rng]) if isinstance(rng, Sequence) else draw(rng)
 
 

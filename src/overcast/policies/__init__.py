@@ -5,6 +5,7 @@ from overcast.policies.epsilon_greedy import EpsilonGreedy
 from overcast.policies.greedy import Greedy
 from overcast.policies.ids import IDS
 from overcast.policies.mostly_greedy import MostlyGreedy
+from overcast.policies.outlook import Outlook
 from overcast.policies.perturbed_history import PerturbedHistory
 from overcast.policies.proportional import Proportional
 from overcast.policies.thompson import Thompson
@@ -16,6 +17,7 @@ __all__ = [
     "EpsilonGreedy",
     "Greedy",
     "MostlyGreedy",
+    "Outlook",
     "PerturbedHistory",
     "Policy",
     "Proportional",

@@ -2,55 +2,57 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from overcast import _check
 from overcast._check import Array
-from overcast.models.base import Generators, Outlook, Progress
-
-# Equal scores come out of BLAS a few rounding errors apart, in an order that depends on the machine.
-TIE = 1e-12
+from overcast.confidence import Confidence
+from overcast.models.base import Progress
+from overcast.policies.outlook import Outlook
 
 
 class Policy(ABC):
-    """Scores the actions; the available action with the highest score is taken, ties by the lowest index."""
+    """Scores the actions; the available action with the highest score is taken, ties by the lowest index.
+
+    A policy is written for one bandit, as `scores` says. A simulation asks it trial by trial unless it sets `lockstep`.
+
+    Examples
+    --------
+    >>> class Curious(Policy):
+    ...     def scores(self, outlook, progress, rng):
+    ...         if rng.random() < 0.1:
+    ...             return rng.normal(size=len(outlook.mean))
+    ...         return outlook.mean
+    """
 
     #: whether scores draw random numbers
     random: bool = True
+    #: whether `scores` also takes r trials at once: arrays (r, k), and a list of r generators
+    lockstep: bool = False
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Take scores of one's own for random, and for one bandit, unless their class says otherwise."""
+        super().__init_subclass__(**options)
+        if "scores" in vars(cls):
+            cls.random = vars(cls).get("random", True)
+            cls.lockstep = vars(cls).get("lockstep", False)
+
+    @property
+    def confidence(self) -> Confidence | None:
+        """The paper's confidence width that the scores rest on; None, the default, if they rest on none."""
+        return None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
 
     @abstractmethod
-    def scores(self, outlook: Outlook, progress: Progress, rng: Generators) -> Array:
+    def scores(self, outlook: Outlook, progress: Progress, rng: Any) -> Array:
         """Return the score of every action, in the shape of the outlook's mean; -inf for one never to be taken.
 
         Parameters
         ----------
-        outlook : mean and width, (k,) in a bandit, (r, k) for the r trials of a simulation in lock-step; on demand
-            the noise of rewards, random deviations of the means, and the widths before anything was learnt. Its
-            `available` matters only to scores that compare actions with each other
+        outlook : mean and width, (k,); on demand the noise of rewards, random deviations of the means, and the widths
+            before anything was learnt. Its `available` matters only to scores that compare actions with each other
         progress : round, log-determinant, ridge and number of actions
-        rng : a generator, or in a simulation a list of r generators, one a trial
+        rng : a numpy Generator
         """
-
-
-def highest(scores: Array) -> NDArray[np.intp]:
-    """Return the index of the highest score along the last axis, the lowest of those that tie up to rounding."""
-    if scores.ndim == 1:
-        best = float(scores[scores.argmax()])  # NaN where there is one
-        if math.isfinite(best):
-            return np.asarray((scores >= best - TIE * abs(best)).argmax())
-    else:
-        top = scores.max(axis=-1, keepdims=True)
-        if np.isfinite(top).all():
-            return np.asarray((scores >= top - TIE * np.abs(top)).argmax(axis=-1))
-        best = float(top[~np.isfinite(top)][0])
-    raise ValueError(f"Policy: the highest score must be finite, got {best}; scale the contexts")
-
-
-def check_shape(scores: Array, shape: tuple[int, ...]) -> None:
-    """Refuse scores that are no array of this shape."""
-    if getattr(scores, "shape", None) != shape:
-        raise ValueError(f"Policy: scores must be an array of shape {shape}, got {_check.short(scores)}")

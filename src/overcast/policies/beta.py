@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -9,8 +10,9 @@ import numpy as np
 from overcast import _check
 from overcast._check import Array
 from overcast.confidence import Confidence
-from overcast.models.base import Outlook, Progress
+from overcast.models.base import Progress
 from overcast.policies.base import Policy
+from overcast.policies.outlook import Outlook
 
 Beta = float | Callable[[int], float] | Confidence | None
 
@@ -18,17 +20,18 @@ Beta = float | Callable[[int], float] | Confidence | None
 class WithBeta(Policy):
     """A policy, to be a frozen dataclass, with beta: a number, a function of the round, the paper's beta_t, or None.
 
-    None takes beta_t = 1 + sqrt(1 - gamma_t / t), where t rewards determine gamma_t parameters (`Outlook.slack`): one
-    standard deviation for what is not known of theta, and as much of another as the residuals show of the noise, whose
-    root mean square is sqrt(1 - gamma / t) of it. Noise misleads, and the second deviation guards against that; while
-    the fit goes through every reward there is no sign of it, and each round determines one more parameter anyway. It
-    is meant for models that learn their own scale, whose widths are standard deviations. Others do not know gamma, and
-    get the limit, 2.
+    None takes beta_t = 1 + sqrt(1 - gamma_t / t), where t rewards determine gamma_t parameters. One standard deviation
+    covers what is unknown about theta. A second one guards against noise, as far as the residuals show it: their root
+    mean square is sqrt(1 - gamma / t) of the noise. While the fit goes through every reward they show none, and each
+    round determines one more parameter anyway. This default is for models that learn their own scale, whose widths are
+    standard deviations. Other models do not know gamma, and get the limit, 2.
     """
 
     beta: Beta
 
-    random = False
+    @property
+    def confidence(self) -> Confidence | None:
+        return self.beta if isinstance(self.beta, Confidence) else None
 
     def __post_init__(self) -> None:
         name = type(self).__name__
@@ -42,8 +45,10 @@ class WithBeta(Policy):
         if isinstance(self.beta, float):
             return self.beta
         if self.beta is None:
-            slack = outlook.slack
-            return 2.0 if slack is None else 1.0 + np.sqrt(slack)
+            share = outlook.residual_share
+            if isinstance(share, float):
+                return 1.0 + math.sqrt(share)
+            return 2.0 if share is None else 1.0 + np.sqrt(share)
         if isinstance(self.beta, Confidence):
             return self.beta.beta(progress)
         t = int(progress.round)

@@ -9,17 +9,19 @@ import numpy as np
 
 from overcast import _check
 from overcast._check import Array
-from overcast.models.base import Generators, Outlook, Progress, of_each
+from overcast.beliefs.base import Generators
+from overcast.models.base import Progress, of_each
 from overcast.policies.base import Policy
+from overcast.policies.outlook import Outlook
 
 
 @dataclass(frozen=True)
 class EpsilonGreedy(Policy):
-    """With probability epsilon_t take any available action, all alike, else the one with the highest psi^T theta-hat.
+    """Take a random available action with probability epsilon_t, else the one with the highest psi^T theta-hat.
 
-    Auer, Cesa-Bianchi & Fischer (2002) for epsilon_t of order 1 / t, which asks to know the gap between actions. The
-    default t^(-1/3) needs to know nothing: some t^(2/3) random rounds leave errors of order t^(-1/3), which costs as
-    much as the random rounds do, and regret grows as T^(2/3).
+    Auer, Cesa-Bianchi & Fischer (2002) take epsilon_t of order 1 / t, which needs the gap between actions. The default
+    t^(-1/3) needs nothing: about t^(2/3) random rounds leave errors of order t^(-1/3), which cost as much as the random
+    rounds do, and regret grows as T^(2/3).
 
     Parameters
     ----------
@@ -33,6 +35,8 @@ class EpsilonGreedy(Policy):
 
     epsilon: float | Callable[[int], float] | None = None
 
+    lockstep = True
+
     def __post_init__(self) -> None:
         if self.epsilon is not None and not callable(self.epsilon):
             object.__setattr__(self, "epsilon", _probability("epsilon", self.epsilon))
@@ -45,7 +49,7 @@ class EpsilonGreedy(Policy):
         return _probability(f"epsilon({t})", self.epsilon(t)) if callable(self.epsilon) else self.epsilon
 
     def scores(self, outlook: Outlook, progress: Progress, rng: Generators) -> Array:
-        # One number decides, the others rank the actions: whichever are available, each is as likely to be the first.
+        # One number decides. The others rank the actions, so that each available one is equally likely to come first.
         numbers = of_each(rng, lambda own: own.random(outlook.mean.shape[-1] + 1))
         return np.where(numbers[..., :1] < self.epsilon_at(progress), numbers[..., 1:], outlook.mean)
 

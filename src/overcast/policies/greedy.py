@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from overcast._check import Array
-from overcast.models.base import Generators, Outlook, Progress
+from overcast.beliefs.base import Generators
+from overcast.models.base import Progress
 from overcast.policies.base import Policy
+from overcast.policies.outlook import Outlook
 
 
 @dataclass(frozen=True)
 class Greedy(Policy):
     """Take the action with the highest psi^T theta-hat.
 
-    It learns only what the contexts make it try, and may stay with a worse action for ever: for a bandit that has
-    learnt enough and may not experiment, and to compare with. `MostlyGreedy` explores where it has to.
+    It learns only what the contexts make it try, and may stay with a worse action for ever. Use it to compare with, or
+    for a bandit that has learnt enough and may not experiment. `MostlyGreedy` explores where it has to.
 
     Examples
     --------
@@ -23,6 +25,7 @@ class Greedy(Policy):
     """
 
     random = False
+    lockstep = True
 
     def scores(self, outlook: Outlook, progress: Progress, rng: Generators) -> Array:
         return outlook.mean

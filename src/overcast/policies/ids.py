@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from overcast._check import Array
-from overcast.models.base import Generators, Outlook, Progress
+from overcast.beliefs.base import Generators
+from overcast.models.base import Progress
 from overcast.policies.beta import Beta, WithBeta
+from overcast.policies.outlook import Outlook
 
 # Ratios of width to noise whose squares numbers can hold, with room to spare; below, log(1 + r^2) is r^2.
 LEAST, MOST = 1e-8, 1e100
@@ -16,15 +18,15 @@ LEAST, MOST = 1e-8, 1e100
 
 @dataclass(frozen=True)
 class IDS(WithBeta):
-    """Take the action that costs least for what it tells: the lowest gap(x)^2 / information(x).
+    """Take the action that costs least for the information it brings: the lowest gap(x)^2 / information(x).
 
     gap(x) = max_x' (mean(x') + beta_t width(x')) - (mean(x) - beta_t width(x)) bounds what the action may cost,
-    information(x) = log(1 + width(x)^2 / noise(x)^2) is what its reward tells of theta. Deterministic
-    information-directed sampling, Kirschner & Krause (2018). It differs from `UCB` most where the noise differs between
-    actions; an action of little noise may be worth taking for what it tells of the others.
+    information(x) = log(1 + width(x)^2 / noise(x)^2) is what its reward tells about theta. Deterministic
+    information-directed sampling, Kirschner & Krause (2018). It differs from `UCB` most if the noise differs between
+    actions; an action with little noise may be worth taking for what it tells about the others.
 
-    Scores are -gap / sqrt(information): zero for an action that is surely the best, -inf for one that is not and tells
-    nothing.
+    Scores are -gap / sqrt(information): zero for an action that is surely the best, -inf for one that is not the best
+    and brings no information.
 
     Parameters
     ----------
@@ -37,6 +39,9 @@ class IDS(WithBeta):
     """
 
     beta: Beta = None
+
+    random = False
+    lockstep = True
 
     def scores(self, outlook: Outlook, progress: Progress, rng: Generators) -> Array:
         half = self.half_interval(outlook, progress)

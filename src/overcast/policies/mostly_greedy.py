@@ -8,29 +8,32 @@ import numpy as np
 
 from overcast import _check
 from overcast._check import Array
-from overcast.models.base import Generators, Outlook, Progress
+from overcast.beliefs.base import Generators
+from overcast.models.base import Progress
 from overcast.policies.beta import Beta, WithBeta
+from overcast.policies.outlook import Outlook
 
 
 @dataclass(frozen=True)
 class MostlyGreedy(WithBeta):
-    """Take the highest estimate while every action is known well enough for the round, else explore as `UCB` does.
+    """Take the highest estimate while every action is known well enough, else explore as `UCB` does.
 
-    After Greedy-First of Bastani, Bayati & Khosravi (2017), which is greedy as long as the smallest eigenvalue of the
-    design grows in proportion to t, since varied contexts explore by themselves. They give the rate as a parameter in
-    the unit of the features, and leave greediness for good once it is missed. Here
+    This follows Greedy-First of Bastani, Bayati & Khosravi (2017), which is greedy while the smallest eigenvalue of
+    the design grows in proportion to t, because varied contexts explore by themselves. Their rate is a parameter in the
+    unit of the features, and their policy stops being greedy for good once the rate is missed. Here, a round is greedy
+    if all available actions satisfy
 
         max_x width_t(x)^2 / noise(x)^2 <= slack log(det V_{t-1} / det V_0) / t
 
-    is asked of the available actions in every round: none may be known much less than those taken so far, on average,
-    whose log(1 + width^2 / noise^2) add up to the logarithm. It has no unit, holds for kernels as for features, and has
-    no memory: what lags behind is explored until it has caught up. Within the confidence set, and with a noise of one,
-    a greedy round costs 2 beta_t sqrt(slack log(det V_{t-1} / det V_0) / t) at most, and all of them
-    4 beta_T sqrt(slack T log(det V_T / det V_0)): the order of the bound for UCB, whatever the contexts.
+    The right side is slack times the average of log(1 + width^2 / noise^2) over the actions taken so far: no action may
+    be known much less well than those. The condition has no unit, works for kernels and features alike, and has no
+    memory: it explores an action that lags behind until it is known as well as the others. Within the confidence set,
+    and with a noise of one, a greedy round costs at most 2 beta_t sqrt(slack log(det V_{t-1} / det V_0) / t), and all
+    together 4 beta_T sqrt(slack T log(det V_T / det V_0)), the order of the bound for UCB, whatever the contexts.
 
     Parameters
     ----------
-    beta : of the rounds that explore, as in `UCB`
+    beta : as in `UCB`, for the rounds that explore
     slack : how far an action may lag behind; 0 is UCB. With 2, five in six rounds of the paper's synthetic example are
         greedy when the context stays hidden, and nearly all when it is revealed
 
@@ -42,6 +45,9 @@ class MostlyGreedy(WithBeta):
 
     beta: Beta = None
     slack: float = 2.0
+
+    random = False
+    lockstep = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

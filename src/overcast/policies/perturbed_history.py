@@ -8,11 +8,14 @@ import numpy as np
 
 from overcast import _check
 from overcast._check import Array
-from overcast.models.base import Generators, Outlook, Progress
+from overcast.beliefs.base import Generators
+from overcast.models.base import Progress
 from overcast.policies.base import Policy
+from overcast.policies.outlook import Outlook
 
-# Rewards' worth of precision below which the past counts as silent on an action. One reward of its own is enough,
-# and so is some of what others tell of it; more makes the start longer, and costs more on the synthetic example.
+# An action goes first while its precision is below that of so many rewards. One reward of its own is enough, and so is
+# some of what rewards of other actions tell about it; a larger number makes the start longer and costs more on the
+# synthetic example.
 MIN_REWARDS = 0.1
 
 
@@ -20,19 +23,19 @@ MIN_REWARDS = 0.1
 class PerturbedHistory(Policy):
     """Add fresh noise to every past reward, fit again, and take the action with the highest estimate.
 
-    Kveton, Szepesvari, Ghavamzadeh & Boutilier (2019), and for linear models (2020). They add to the history, for each
-    reward in [0, 1], a pseudo-rewards that are 0 or 1 with equal probability, and a sum of n rewards gets a variance
-    of a n / 4. Here scale z_s with z_s ~ N(0, 1) is added to each reward itself, which for many rewards ranks actions
-    as theirs does with a = 4 scale^2, and takes rewards of any range.
+    Kveton, Szepesvari, Ghavamzadeh & Boutilier (2019), and for linear models (2020). For each reward in [0, 1] they add
+    a pseudo-rewards to the history, each 0 or 1 with equal probability, so that a sum of n rewards gets a variance of
+    a n / 4. This policy adds scale z_s with z_s ~ N(0, 1) to each reward itself. For many rewards it ranks actions as
+    theirs does with a = 4 scale^2, and it takes rewards of any range.
 
-    Noise on the past does not move an action of which the past says nothing. They begin with every action once, or with
-    d that are independent; here an action comes first, the widest before others, as long as less is known of it than a
-    tenth of a reward of its own would tell: 1 / width^2 - 1 / prior^2 < 0.1 / noise^2. With noise on the ridge too, no
-    such start were needed, and the policy would be `Thompson`.
+    Noise on past rewards does not move the estimate of an action about which they say nothing. Kveton et al. therefore
+    begin with every action once, or with d independent ones. Here an action goes first, the widest before others, while
+    less is known about it than a tenth of a reward of its own would tell: 1 / width^2 - 1 / prior^2 < 0.1 / noise^2.
+    With noise on the ridge too, no such start would be needed, and the policy would be `Thompson`.
 
     Parameters
     ----------
-    scale : standard deviation of the added noise over that which the model takes rewards to have, as in `Thompson`
+    scale : standard deviation of the added noise, as a multiple of that which the model assumes; as in `Thompson`
 
     Examples
     --------
@@ -41,6 +44,8 @@ class PerturbedHistory(Policy):
     """
 
     scale: float = 1.0
+
+    lockstep = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", _check.number("PerturbedHistory", "scale", self.scale, at_least=0.0))

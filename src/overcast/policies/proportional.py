@@ -7,22 +7,26 @@ from dataclasses import dataclass
 import numpy as np
 
 from overcast._check import Array
-from overcast.models.base import Generators, Outlook, Progress, of_each
+from overcast.beliefs.base import Generators
+from overcast.models.base import Progress, of_each
 from overcast.policies.base import Policy
+from overcast.policies.outlook import Outlook
 
 
 @dataclass(frozen=True)
 class Proportional(Policy):
     """Draw an action with probability proportional to exp(mean), among those available.
 
-    The choice that `Exp4` asks for, whose means are log probabilities; with means that are rewards it is Boltzmann
-    exploration. The highest of independent standard Gumbel numbers, each added to a mean, is such a draw.
+    `Exp4` needs this choice: its means are log probabilities. With means that are rewards it is Boltzmann exploration.
+    To draw, it adds independent standard Gumbel numbers to the means and takes the highest sum.
 
     Examples
     --------
     >>> Proportional()
     Proportional()
     """
+
+    lockstep = True
 
     def scores(self, outlook: Outlook, progress: Progress, rng: Generators) -> Array:
         k = outlook.mean.shape[-1]

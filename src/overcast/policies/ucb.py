@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from overcast._check import Array
-from overcast.models.base import Generators, Outlook, Progress
+from overcast.beliefs.base import Generators
+from overcast.models.base import Progress
 from overcast.policies.beta import Beta, WithBeta
+from overcast.policies.outlook import Outlook
 
 
 @dataclass(frozen=True)
@@ -15,9 +17,9 @@ class UCB(WithBeta):
 
     Parameters
     ----------
-    beta : a number, a function of the round t (1, 2, ...), or the paper's beta_t from `overcast.confidence`; None for
+    beta : a number, a function of the round t (1, 2, ...), or the paper's beta_t from `overcast.confidence`. None takes
         1 + sqrt(1 - gamma_t / t), between one and two standard deviations, which needs no tuning with a model that
-        learns its own scale (gamma_t is the number of parameters that t rewards determine)
+        learns its own scale; gamma_t is the number of parameters that t rewards determine
 
     Examples
     --------
@@ -28,6 +30,9 @@ class UCB(WithBeta):
     """
 
     beta: Beta = None
+
+    random = False
+    lockstep = True
 
     def scores(self, outlook: Outlook, progress: Progress, rng: Generators) -> Array:
         return outlook.mean + self.half_interval(outlook, progress)

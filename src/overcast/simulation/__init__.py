@@ -1,6 +1,8 @@
-"""Simulation: a policy in an environment, and what it cost."""
+"""Simulation of a policy in an environment, and the regret it has."""
 
+from overcast.simulation.batch import Setting
+from overcast.simulation.record import Record
 from overcast.simulation.runner import simulate
 from overcast.simulation.runs import Runs
 
-__all__ = ["Runs", "simulate"]
+__all__ = ["Record", "Runs", "Setting", "simulate"]

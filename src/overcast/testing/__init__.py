@@ -2,7 +2,7 @@
 
 Each check is a plain function that raises AssertionError with the class, what it must do and what it did. Draws come
 from fixed seeds, so a check that passes once passes always. Comparisons of draws with stated moments allow six standard
-errors: a correct class is refused with a probability of about 1e-8 a number, as long as averages are close to normal (a
+errors: a correct class fails with probability of about 1e-8 per number, as long as averages are close to normal (a
 belief should not hide much of its variance in outcomes rarer than one in a thousand).
 """
 

@@ -1,4 +1,4 @@
-"""What the checks are made of."""
+"""Comparisons that all checks share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STANDARD_ERRORS = 6.0
 
 
 def gaussian_around(points: Array) -> Gaussian:
-    """Return a normal belief around the points, with a full covariance."""
+    """Return a normal belief with the mean of the points and a full covariance."""
     c = points.shape[1]
     return Gaussian(points.mean(axis=0), np.cov(points.T, bias=True).reshape(c, c) + np.eye(c))
 
@@ -35,17 +35,16 @@ def has_shape(name: str, what: str, value: Any, shape: tuple[int, ...]) -> None:
 
 
 def same(name: str, what: str, got: ArrayLike, expected: ArrayLike) -> None:
-    """Compare up to rounding, relative to the largest number."""
+    """Raise AssertionError unless two arrays agree up to rounding, relative to the largest number."""
     left, right = np.asarray(got, dtype=float), np.asarray(expected, dtype=float)
     require(left.shape == right.shape, name, f"{what} must agree, got shapes {left.shape} and {right.shape}")
-    error = np.abs(left - right).max(initial=0.0)
-    scale = 1.0 + np.abs(right).max(initial=0.0)
+    error, scale = np.abs(left - right).max(initial=0.0), 1.0 + np.abs(right).max(initial=0.0)
     require(bool(error <= 1e-9 * scale), name, f"{what} must agree, got numbers {error:.3g} apart")
 
 
-def is_average(name: str, what: str, draws: Array, expected: Array, slack: float = 1.0) -> None:
-    """Compare the average of draws (n, ...) with what it estimates."""
-    error = STANDARD_ERRORS * slack * draws.std(axis=0, ddof=1) / np.sqrt(len(draws))
+def is_average(name: str, what: str, draws: Array, expected: Array, factor: float = 1.0) -> None:
+    """Raise AssertionError unless the average of draws (n, ...) is `expected` up to luck; `factor` widens the limit."""
+    error = STANDARD_ERRORS * factor * draws.std(axis=0, ddof=1) / np.sqrt(len(draws))
     off = np.abs(draws.mean(axis=0) - expected)
     rounding = 1e-9 * (1.0 + np.abs(draws).max())
     worst = float((off - error).max())

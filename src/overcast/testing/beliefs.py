@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 
-from overcast.beliefs import Belief, NoClosedForm
-from overcast.testing._compare import DRAWS, draws_of, has_shape, is_average, require, same
+from overcast._check import Array
+from overcast.beliefs import Belief, NoClosedForm, belief_from_json
+from overcast.beliefs.base import STAND_IN_DRAWS
+from overcast.testing._compare import DRAWS, STANDARD_ERRORS, draws_of, has_shape, is_average, require, same
+
+PLACES = 200
+LEVELS = np.array([0.0, 0.1, 0.5, 0.9, 1.0])
 
 
 def check_belief(belief: Belief) -> None:
-    """Check shapes, draws by seed, moments against draws and support, and the JSON form where there is one.
+    """Check shapes, draws by seed, moments, distribution function, quantiles, places, moving and the JSON form.
 
     Examples
     --------
@@ -24,30 +30,43 @@ def check_belief(belief: Belief) -> None:
     draws = draws_of(belief, DRAWS)
     has_shape(name, f"sample({DRAWS}, rng)", draws, (DRAWS, c))
     same(name, "draws with the same seed", draws_of(belief, DRAWS), draws)
+    require(bool(repr(belief)), name, "repr must not be empty")
     try:
-        mean, cov = belief.mean(), belief.cov()
+        belief.mean(), belief.cov()
     except NoClosedForm as error:
         require("samples=" in str(error), name, "where moments do not exist, the error must say to pass samples=")
-        return
+    else:
+        _moments(name, belief, draws)
+        _moving(name, belief)
+    points, weights = belief.stand_in()
+    has_shape(name, "points of stand_in", points, (len(weights), c))
+    same(name, "sum of the weights of stand_in", weights.sum(), 1.0)
+    others = belief.sample(DRAWS, np.random.default_rng(2))
+    _distribution(name, belief, draws, np.quantile(others, [0.1, 0.5, 0.9], axis=0, method="nearest"))
+    _places(name, belief, others[:PLACES])
+    _json(name, belief)
+
+
+def _moments(name: str, belief: Belief, draws: Array) -> None:
+    mean, cov, c = belief.mean(), belief.cov(), belief.dim
     has_shape(name, "mean", mean, (c,))
     has_shape(name, "cov", cov, (c, c))
     same(name, "cov and its transpose", cov.T, cov)
     same(name, "variance and the diagonal of cov", belief.variance(), np.diagonal(cov))
-    spread = float(np.linalg.eigvalsh(cov)[0])
-    require(spread >= -1e-9 * (1 + np.abs(cov).max()), name, f"cov must have no negative eigenvalue, got {spread}")
-    slack = 1.0 if belief.exact else 1.5  # moments that are estimates have an error of their own
-    is_average(name, "mean", draws, mean, slack)
+    least = float(np.linalg.eigvalsh(cov)[0])
+    require(least >= -1e-9 * (1 + np.abs(cov).max()), name, f"cov must have no negative eigenvalue, got {least}")
+    times = 1.0 if belief.exact else 1.5  # moments that are estimates have an error of their own
+    is_average(name, "mean", draws, mean, times)
     centred = draws - mean
-    is_average(name, "cov", centred[:, :, None] * centred[:, None, :], cov, slack)
+    is_average(name, "cov", centred[:, :, None] * centred[:, None, :], cov, times)
     rng = np.random.default_rng(2)
     few = np.array([belief.sample_moments(3, rng) for _ in range(DRAWS // 5)])  # (n, 2, c)
-    is_average(name, "sample_moments", few, np.stack([mean, np.diagonal(cov) + mean**2]), slack)
-    is_average(name, "sample_moments, the spread of the mean", (few[:, 0] - mean) ** 2, np.diagonal(cov) / 3, slack)
+    is_average(name, "sample_moments", few, np.stack([mean, np.diagonal(cov) + mean**2]), times)
+    is_average(name, "sample_moments, variance of the mean", (few[:, 0] - mean) ** 2, np.diagonal(cov) / 3, times)
     means = np.array([belief.sample_mean(3, rng) for _ in range(DRAWS // 5)])
-    is_average(name, "sample_mean", means, mean, slack)
-    is_average(name, "sample_mean, its spread", (means - mean) ** 2, np.diagonal(cov) / 3, slack)
-    finite = belief.support()
-    if finite is not None:
+    is_average(name, "sample_mean", means, mean, times)
+    is_average(name, "sample_mean, its variance", (means - mean) ** 2, np.diagonal(cov) / 3, times)
+    if (finite := belief.support()) is not None:
         points, weights = finite
         has_shape(name, "points of the support", points, (len(weights), c))
         require(bool((weights >= 0).all()), name, "weights of the support must be >= 0")
@@ -59,10 +78,78 @@ def check_belief(belief: Belief) -> None:
         powers = np.eye(c, dtype=np.int64)
         same(name, "moments of degree 1", belief.moments(powers), mean)
         same(name, "moments of degree 2", belief.moments(powers[i] + powers[j]), cov[i, j] + mean[i] * mean[j])
+
+
+def _moving(name: str, belief: Belief) -> None:
+    """A moved belief has the moved moments, and states an error."""
+    c, mean, cov = belief.dim, belief.mean(), belief.cov()
+    require(belief.moved(0.0, 1.0) is belief, name, "moved by nothing must be the belief itself")
+    shift, scale = 1.0 + np.arange(c), 2.0 / (1.0 + np.arange(c))
+    moved = belief.moved(shift, scale)
+    same(name, "mean of moved and the mean moved", moved.mean(), shift + scale * mean)
+    same(name, "cov of moved and the cov scaled", moved.cov(), cov * np.outer(scale, scale))
+    stated = belief.stated_error()
+    has_shape(name, "stated_error", stated, (2, c))
+    require(bool((stated[1] >= 0).all()), name, "the spread of stated_error must be >= 0")
+    sure = np.diagonal(cov) == 0.0
+    blurred = belief.moved(blur=np.where(sure, 3.0, 0.0))
+    if blurred.exact:
+        same(name, "variance of moved with a blur", blurred.variance(), np.diagonal(cov) + np.where(sure, 9.0, 0.0))
+
+
+def _distribution(name: str, belief: Belief, draws: Array, values: Array) -> None:
+    """The distribution function is the share of draws (n, c) below values (m, c); quantiles are its inverse."""
+    if (below := _known(name, "cdf", lambda: belief.cdf(values))) is None:
+        return
+    has_shape(name, "cdf", below, values.shape)
+    same(name, "cdf of one row and of several", belief.cdf(values[1]), below[1])
+    share = (draws[:, None, :] <= values).mean(axis=0)
+    error = STANDARD_ERRORS * np.sqrt(np.clip(below * (1.0 - below), 0.0, None) / DRAWS) + STANDARD_ERRORS / DRAWS
+    off = float((np.abs(share - below) - error).max())
+    require(off <= 0.0, name, f"cdf must be the share of draws, got one {off:.3g} farther off than draws allow")
+    if (found := _known(name, "quantile", lambda: belief.quantile(LEVELS))) is None:
+        return
+    require(found.shape == (len(LEVELS), belief.dim), name, f"quantile must have shape (m, c), got {found.shape}")
+    same(name, "quantile of one level and of several", belief.quantile(LEVELS[2]), found[2])
+    require(bool((found[1:] >= found[:-1]).all()), name, "quantile must not decrease with the level")
+    short = float((LEVELS[1:-1, None] - belief.cdf(found[1:-1])).max())
+    require(short <= 1e-9, name, f"cdf of a quantile must reach its level, got {short:.3g} less")
+    for i, column in enumerate(below.T):
+        back = belief.quantile(np.clip(column - 1e-9, 0.0, 1.0))[:, i]
+        room = 1e-9 * (1.0 + np.abs(values[:, i]))
+        require(bool((back <= values[:, i] + room).all()), name, "quantile of cdf(value) must not exceed the value")
+
+
+def _places(name: str, belief: Belief, outcomes: Array) -> None:
+    """Draws of the belief itself (n, c) have places that are uniform, if intervals count by their middle."""
+    places = np.array([belief.place(outcome) for outcome in outcomes])
+    has_shape(name, "place", places, (len(outcomes), 2, belief.dim))
+    ordered = (places[:, 0] >= 0.0) & (places[:, 0] <= places[:, 1]) & (places[:, 1] <= 1.0)
+    require(bool(ordered.all()), name, "place must be lower and upper ends in [0, 1]")
+    off = float(np.abs(places.mean(axis=(0, 1)) - 0.5).max())
+    error = STANDARD_ERRORS * np.sqrt((1.0 / PLACES + 1.0 / STAND_IN_DRAWS) / 12.0)  # of outcomes, and of stand-ins
+    require(off <= error, name, f"places of its own draws must average 0.5, got one {off:.3g} apart")
+    reach, beyond = belief.reach(), belief.beyond(outcomes[0])
+    has_shape(name, "reach", reach, (belief.dim,))
+    require(bool(((reach >= 0.0) & (reach <= 1.0)).all()), name, f"reach must lie in [0, 1], got {reach}")
+    fits = beyond.shape == (belief.dim,) and beyond.dtype == np.bool_
+    require(fits, name, f"beyond must be (c,) booleans, got {beyond}")
+
+
+def _json(name: str, belief: Belief) -> None:
     try:
         data = belief.to_json()
     except TypeError:
         return  # a distribution given as code
     require(data.get("type") == name, name, f'to_json must hold "type": "{name}", got {data.get("type")!r}')
-    twin = type(belief).from_json(json.loads(json.dumps(data, allow_nan=False)))
-    same(name, "draws after to_json and from_json", draws_of(twin, 5), draws_of(belief, 5))
+    twin = belief_from_json(json.loads(json.dumps(data, allow_nan=False)))
+    require(type(twin) is type(belief), name, f"belief_from_json must give its class, got {type(twin).__name__}")
+    same(name, "draws after to_json and belief_from_json", draws_of(twin, 5), draws_of(belief, 5))
+
+
+def _known(name: str, what: str, ask: Any) -> Array | None:
+    try:
+        return np.asarray(ask())
+    except NoClosedForm as error:
+        require("Ensemble(" in str(error), name, f"{what} without a closed form must point to Ensemble, got {error}")
+        return None

@@ -1,4 +1,4 @@
-"""The check of an environment of your own."""
+"""Check an environment of your own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from overcast.testing._compare import draws_of, has_shape, is_average, require, 
 
 
 def check_environment(env: Environment, steps: int = 200) -> None:
-    """Check the rounds of two trials: shapes, luck by seed, and rewards whose average under the belief is `expected`.
+    """Check the rounds of two trials: shapes, the same luck for the same seed, and `expected` as the mean of rewards.
 
     Examples
     --------
@@ -34,12 +34,12 @@ def check_environment(env: Environment, steps: int = 200) -> None:
         for t, now in enumerate(rounds):
             _round(name, now, len(actions))
             _alike(name, f"round {t + 1} with the same seed", twin.step(taken[:t]), now)
-        alike = len({np.ndim(now.noise) for now in rounds}) == 1
-        require(alike, name, "noise must be one number in all rounds, or (k,) in all")
+        kinds = {np.ndim(now.epsilon) for now in rounds}
+        require(len(kinds) == 1, name, "epsilon must be one number in all rounds, or (k,) in all")
         luck = np.stack([now.rewards - now.expected for now in rounds])
         is_average(name, "rewards - expected", luck, np.zeros(len(actions)))
-        if np.ndim(rounds[0].noise) == 0:  # one that depends on the action may be cut off at the ends of a scale
-            is_average(name, "noise", np.array([now.noise for now in rounds]), np.zeros(()))
+        if np.ndim(rounds[0].epsilon) == 0:  # one per action may be cut off at the ends of a scale
+            is_average(name, "epsilon", np.array([now.epsilon for now in rounds]), np.zeros(()))
         _finite_beliefs(name, rounds)
         if isinstance(env, VectorEnvironment):
             _lock_step(name, env, seed, taken, rounds)
@@ -49,36 +49,34 @@ def _round(name: str, now: Round, k: int) -> None:
     has_shape(name, "context", now.context, (now.belief.dim,))
     has_shape(name, "rewards", now.rewards, (k,))
     has_shape(name, "expected", now.expected, (k,))
-    has_shape(name, "noise", now.noise, (k,) if np.ndim(now.noise) else ())
+    has_shape(name, "epsilon", now.epsilon, (k,) if np.ndim(now.epsilon) else ())
 
 
 def _alike(name: str, which: str, got: Round, expected: Round) -> None:
-    for field in ("context", "rewards", "expected", "noise"):
+    for field in ("context", "rewards", "expected", "epsilon"):
         same(name, f"{field} of {which}", getattr(got, field), getattr(expected, field))
     same(name, f"draws of the belief of {which}", draws_of(got.belief, 3), draws_of(expected.belief, 3))
 
 
 def _finite_beliefs(name: str, rounds: list[Round]) -> None:
-    """Where the support is finite, c_t is one of its points and `expected` the average of f over all of them."""
+    """Check beliefs of finite support: c_t is one of its points, and `expected` is the average of f over them."""
     seen: dict[bytes, Array] = {}
     for now in rounds:
         rewards = seen.setdefault(now.context.tobytes(), now.rewards)
         same(name, "rewards of a context that comes again", now.rewards, rewards)
     for now in rounds:
-        finite = now.belief.support()
-        if finite is None:
+        if (finite := now.belief.support()) is None:
             continue
         points, weights = finite
         near = np.isclose(points, now.context, rtol=1e-12, atol=1e-12).all(axis=1)
         require(bool(weights[near].sum() > 0), name, "the context must be a point of the belief's support")
-        known = [seen.get(point.tobytes()) for point in points]
-        rows = [row for row in known if row is not None]
+        rows = [seen[point.tobytes()] for point in points if point.tobytes() in seen]
         if len(rows) == len(points):
             same(name, "expected and the average of rewards over the support", now.expected, weights @ np.stack(rows))
 
 
 def _lock_step(name: str, env: VectorEnvironment, seed: int, taken: Any, rounds: list[Round]) -> None:
-    """Trials in lock-step are those on their own, and linear in the environment's features where theta is known."""
+    """Check that trials in lock-step equal single trials, and that theta, if stated, gives the rewards."""
     trials = env.start_all([np.random.default_rng(s) for s in (99, seed, 98)])
     actions = trials.actions if trials.actions.ndim == 2 else trials.actions[1]
     for t, now in enumerate(rounds):

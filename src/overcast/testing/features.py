@@ -31,9 +31,8 @@ def check_features(features: FeatureMap, actions: ArrayLike, contexts: ArrayLike
     average = np.einsum("knd,n->kd", phi, weights)
     same(name, "expected under PointMass and phi", features.expected(x, PointMass(s[0])), phi[:, 0])
     same(name, "expected under Ensemble and the average", features.expected(x, Ensemble(s, weights)), average)
-    gaussian = gaussian_around(s)
+    gaussian, members = gaussian_around(s), Ensemble(s, weights)
     draws = features(x, draws_of(gaussian, DRAWS))
-    members = Ensemble(s, weights)
     sampled = features.sampled(x, members, 20, np.random.default_rng(1))
     same(name, "sampled and the average over the same draws", sampled, features(x, draws_of(members, 20)).mean(axis=1))
     try:

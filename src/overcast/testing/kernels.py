@@ -1,4 +1,4 @@
-"""The check of a kernel of your own."""
+"""Checks of a kernel of your own."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike
 from overcast._check import Array
 from overcast.beliefs import Belief, Ensemble, NoClosedForm, PointMass
 from overcast.beliefs.cloud import Cloud
-from overcast.kernels import JointKernel, Kernel
+from overcast.kernels import AnyKernel, Kernel
 from overcast.testing._compare import DRAWS, draws_of, gaussian_around, has_shape, is_average, require, same
 
 
-def check_kernel(kernel: JointKernel, points: ArrayLike) -> None:
-    """Check Gram matrices, mean embeddings, and parameters with their derivatives, for distinct points (n, p).
+def check_kernel(kernel: AnyKernel, points: ArrayLike) -> None:
+    """Check the Gram matrices, mean embeddings, parameters and derivatives of a kernel at distinct points (n, p).
 
     A kernel of actions and contexts, such as `Product`, is checked part by part, with the points as both.
 
@@ -55,6 +55,7 @@ def check_kernel(kernel: JointKernel, points: ArrayLike) -> None:
 
 
 def _embeddings(name: str, kernel: Kernel, u: Array, gram: Array) -> None:
+    """Compare `expected` and `sampled` with averages of the kernel over points and draws."""
     weights = np.arange(1.0, len(u) + 1) / (len(u) * (len(u) + 1) / 2)
     at, members, gaussian = [PointMass(point) for point in u], Ensemble(u, weights), gaussian_around(u)
     same(name, "expected between PointMass beliefs and k", kernel.expected(at, at), gram)
@@ -96,8 +97,7 @@ def _derivatives(name: str, kernel: Kernel, clouds: list[Cloud]) -> None:
 
 def _series(name: str, kernel: Kernel, u: Array) -> None:
     """Compare the cosine series of a smooth kernel with the kernel."""
-    series = kernel.series(np.ptp(u, axis=0))
-    if series is None:
+    if (series := kernel.series(np.ptp(u, axis=0))) is None:
         return
     product = np.ones((len(u), len(u)))
     for column, (step, weights) in zip(u.T, series, strict=True):

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from overcast import _records
 from overcast._check import Array
 from overcast.bandit import Bandit
 from overcast.beliefs import Gaussian, NoClosedForm, PointMass
@@ -25,8 +26,8 @@ SAMPLES = 3
 def check_model(model: Model, actions: ArrayLike, contexts: ArrayLike) -> None:
     """Check estimates, learning, files, merging and lock-step, for actions (k, a) and contexts (n, c) that it takes.
 
-    Beliefs are normal around the contexts; they are taken exactly where the model can, and by draws. What must agree
-    does so to 1e-9, as a share of the largest number.
+    Beliefs are normal around the contexts. The check uses them exactly, where the model can, and by draws. Numbers
+    that must agree do so to 1e-9 of the largest.
 
     Examples
     --------
@@ -36,14 +37,12 @@ def check_model(model: Model, actions: ArrayLike, contexts: ArrayLike) -> None:
     """
     case = _Case(type(model).__name__, model, np.array(actions, dtype=float), np.array(contexts, dtype=float), None)
     require(bool(repr(model)), case.name, "repr must not be empty")
-    sampled = case._replace(samples=SAMPLES)
+    cases = [case, case._replace(samples=SAMPLES)]
     try:
-        case.start().encode(case.belief(0))
+        case.view(case.start(), case.belief(0), 0)
     except NoClosedForm as error:
         require("samples=" in str(error), case.name, f"NoClosedForm must say to pass samples=, got {error}")
-        cases = [sampled]
-    else:
-        cases = [case, sampled]
+        del cases[0]
     for each in cases:
         _learning(each)
         _waiting(each)
@@ -65,12 +64,10 @@ class _Case(NamedTuple):
         return Gaussian(self.contexts[t % len(self.contexts)], self.contexts.var(axis=0))
 
     def view(self, learner: Learner, belief: Any, seed: Any) -> Any:
-        return learner.encode_sampled(belief, self.samples, _rng(seed)) if self.samples else learner.encode(belief)
+        return self.model.view(learner, belief, self.samples, _rng(seed))
 
     def evidence(self, learner: Learner, belief: Any, seed: Any, index: Any) -> Any:
-        view = self.view(learner, belief, seed)
-        learner.estimate(view)  # as the decision did
-        return learner.evidence(view, index)
+        return learner.evidence(self.view(learner, belief, seed), index)
 
     def waiting(self, learner: LastingLearner, rounds: Sequence[int]) -> list[Any]:
         return [self.evidence(learner, self.belief(t), t, t * t % len(self.actions)) for t in rounds]
@@ -92,11 +89,11 @@ class _Case(NamedTuple):
         leading = np.shape(seed)
         for what, value in found.items():
             has_shape(self.name, what, value, (*leading, len(self.actions)))
-        for what, value in {"log_det": learner.log_det, "slack": learner.slack}.items():
+        for what, value in {"log_det": learner.log_det, "residual_share": learner.residual_share}.items():
             if value is not None:
                 has_shape(self.name, what, value, leading)
                 found[what] = value
-        for what in found.keys() & {"width", "prior", "noise", "slack"}:
+        for what in found.keys() & {"width", "prior", "noise", "residual_share"}:
             require(bool(np.all(found[what] >= 0)), self.name, f"{what} must be >= 0, got {np.min(found[what]):.3g}")
         return {what: np.array(value) for what, value in found.items()}
 
@@ -141,19 +138,24 @@ def _learning(case: _Case) -> None:
 
 
 def _waiting(case: _Case) -> None:
-    """Evidence can wait for its reward, in memory or packed."""
+    """Evidence can wait for its reward, in memory or in a file."""
     learner = case.start()
     case.learn(learner, range(3))
-    require(not len(learner.unpack(learner.pack([]))), case.name, "pack and unpack of no evidence must give none")
-    first = copy.deepcopy(learner.pack(case.waiting(learner, [3])))
+    first = copy.deepcopy(_records.pack(case.waiting(learner, [3])))
     late = case.waiting(learner, range(3, 8))
-    packed = [*learner.unpack(first), *learner.unpack(learner.pack(late))[1:]]
-    require(len(packed) == len(late), case.name, f"unpack must give {len(late)} rounds, got {len(packed)}")
+    kind = learner.evidence_type
+    try:
+        packed = [*_records.unpack(kind, first, 1), *_records.unpack(kind, _records.pack(late), len(late))[1:]]
+    except (TypeError, ValueError) as error:
+        packed, text = [], f"evidence_type must name the type of its evidence, got {kind} ({error})"
+        require(False, case.name, text)
+    for item in packed:
+        learner.check(item)
     twin = copy.deepcopy(learner)
     for t in reversed(range(5)):
         learner.learn(late[t], _reward(t))
         twin.learn(packed[t], _reward(t))
-    case.alike("after pack and unpack", case.known(twin), case.known(learner))
+    case.alike("after evidence was packed and unpacked", case.known(twin), case.known(learner))
 
 
 def _bandits(case: _Case) -> None:
@@ -204,13 +206,11 @@ def _lock_step(case: _Case) -> None:
         index, rewards = (t * t + np.arange(r)) % len(case.actions), np.array([_reward(s) for s in seeds])
         got = case.answers(together, stack, seeds)
         evidence = case.evidence(together, stack, seeds, index)
-        got["norm"] = together.norm(evidence)
-        has_shape(case.name, "norm", got["norm"], (r,))
         together.learn(evidence, rewards)
         each = []
         for i, own in enumerate(alone):
             item = case.evidence(own, stack[i], seeds[i], int(index[i]))
-            each.append(case.answers(own, stack[i], seeds[i]) | {"norm": own.norm(item)})
+            each.append(case.answers(own, stack[i], seeds[i]))
             own.learn(item, float(rewards[i]))
         stacked = {what: np.stack([one[what] for one in each]) for what in each[0]}
         case.alike(f"in lock-step and alone, round {t + 1},", got, stacked)

@@ -1,0 +1,89 @@
+"""Distribution functions and quantiles of single coordinates, and the checks of their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from overcast import _check
+from overcast._check import Array
+
+# Cumulated weights carry round-off: without this the median of six members could be the fourth instead of the third.
+ROUND_OFF = 1e-12
+# Each halves the bracket, so that what is left is below round-off even where the solution is near zero.
+HALVINGS = 100
+
+
+def rows(owner: str, values: ArrayLike, dim: int) -> Array:
+    """Return values of shape (c,) or (m, c) as floats; they may be infinite."""
+    out = np.atleast_1d(_check.floats(owner, "values", values))
+    if out.ndim > 2 or out.shape[-1] != dim or np.isnan(out).any():
+        expected = f"numbers of shape ({dim},) or (m, {dim})"
+        raise ValueError(f"{owner}: values must be {expected}, got {_check.short(values)}")
+    return out
+
+
+def levels(owner: str, p: ArrayLike) -> Array:
+    """Return one probability, shape (), or several, shape (m,)."""
+    out = _check.floats(owner, "p", p)
+    if out.ndim > 1 or not ((out >= 0.0) & (out <= 1.0)).all():
+        raise ValueError(f"{owner}: p must be a number in [0, 1] or an (m,) array of them, got {_check.short(p)}")
+    return out
+
+
+def for_each(owner: str, name: str, value: ArrayLike, dim: int, at_least: float = -np.inf) -> Array:
+    """Return (c,) numbers from one number for all dimensions or from one per dimension."""
+    out = _check.floats(owner, name, value)
+    out = _check.checked(owner, name, np.full(dim, out) if out.ndim == 0 else out, (dim,))
+    if (out < at_least).any():
+        at = int(np.argmax(out < at_least))
+        raise ValueError(f"{owner}: {name} must be >= {at_least:g}, got {out[at]} at index {at}")
+    return out
+
+
+def cdf_of_points(points: Array, weights: Array, values: Array) -> Array:
+    """Return P(c_i <= values[j, i]), shape (m, c), of a finite support: points (n, c), weights (n,), values (m, c)."""
+    ordered, total = _cumulated(points, weights)
+    total = np.concatenate([np.zeros((1, points.shape[1])), total])
+    columns = zip(ordered.T, total.T, values.T, strict=True)
+    return np.stack([t[np.searchsorted(x, v, "right")] for x, t, v in columns], axis=1)
+
+
+def quantiles_of_points(points: Array, weights: Array, p: Array) -> Array:
+    """Return the least values with P(c_i <= value) >= p, shape (m, c), of a finite support; levels p (m,)."""
+    ordered, total = _cumulated(points, weights)
+    least = np.maximum(p - ROUND_OFF, np.nextafter(0.0, 1.0))  # above zero: points without weight do not count
+    return np.stack([x[np.searchsorted(t, least)] for x, t in zip(ordered.T, total.T, strict=True)], axis=1)
+
+
+def bisected(cdf: Callable[[Array], Array], p: Array, low: Array, high: Array) -> Array:
+    """Return the least values (m, c) with cdf(values) >= p (m,), which lie between `low` and `high` (m, c)."""
+    high = np.where(cdf(low) >= p[:, None], low, high)
+    for _ in range(HALVINGS):
+        middle = 0.5 * low + 0.5 * high
+        if ((middle <= low) | (middle >= high)).all():
+            break
+        reached = cdf(middle) >= p[:, None]
+        low, high = np.where(reached, low, middle), np.where(reached, middle, high)
+    return high
+
+
+def place_among(points: Array, weights: Array, outcome: Array, sample_size: float) -> Array:
+    """Return lower and upper ends (2, c) of the interval in which an outcome (c,) falls among points (n, c).
+
+    Among n draws of the outcome's own distribution, all n + 1 places that the outcome can take are equally likely: the
+    interval is the share of its place. With an infinite sample size the points are the distribution itself.
+    """
+    place = np.stack([weights @ (points < outcome), weights @ (points <= outcome)])
+    if sample_size < np.inf:
+        place = (sample_size * place + [[0.0], [1.0]]) / (sample_size + 1.0)
+    return np.clip(place, 0.0, 1.0)  # weights add up to one but for rounding
+
+
+def _cumulated(points: Array, weights: Array) -> tuple[Array, Array]:
+    """Return each coordinate of the points in increasing order, and the weights up to there, both (n, c)."""
+    order = points.argsort(axis=0, kind="stable")
+    total = weights[order].cumsum(axis=0)
+    return np.take_along_axis(points, order, axis=0), total / total[-1]

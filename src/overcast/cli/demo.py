@@ -1,0 +1,26 @@
+"""`overcast demo`: the synthetic figure at a size that takes well under a minute."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from dataclasses import replace
+
+from overcast.cli.common import Commands, add_out
+from overcast.cli.reproduce import reproduce_one
+
+TRIALS, STEPS = 50, 500
+
+
+def add_to(commands: Commands) -> None:
+    parser = commands.add_parser("demo", help="the paper's synthetic figure at a small size")
+    add_out(parser)
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> None:
+    from overcast.experiments.engine.executors import process_executor
+    from overcast.experiments.figures.problems import synthetic
+
+    with process_executor(os.cpu_count() or 1) as executor:
+        reproduce_one(replace(synthetic(), trials=TRIALS, steps=STEPS), args.out / "demo", executor)

@@ -1,0 +1,1 @@
+"""Comparisons that the paper does not make: without tuning, of policies, and of forecasts."""

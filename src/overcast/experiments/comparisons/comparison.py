@@ -1,0 +1,106 @@
+"""Comparisons across the paper's three problems, judged, drawn and reported together."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from overcast._jobs import Done
+from overcast.experiments.engine.experiment import Experiment
+from overcast.experiments.engine.files import write_figure, write_page, write_summary
+from overcast.experiments.engine.outcome import Line, Outcome, Verdict, curve_table, versions, write_curves
+from overcast.experiments.engine.run import run
+from overcast.features import FeatureMap
+from overcast.models import LinearModel
+
+#: the betas that the authors tuned over
+GRID = (0.5, 1.0, 2.0, 5.0, 10.0)
+
+# Steps of a curve that the file keeps: a comparison has many curves.
+KEPT_STEPS = 100
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that the command prints and the report shows."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+
+
+class Comparison(ABC):
+    """What to run on each problem, and how to judge, tabulate and draw the outcomes."""
+
+    #: the name in the command, and the name of the folder
+    name: str
+    title: str
+
+    @abstractmethod
+    def experiment(self, problem: Experiment) -> Experiment:
+        """Return the experiment to run on a problem, at paper scale."""
+
+    @abstractmethod
+    def variants(self, outcome: Outcome) -> list[Line]:
+        """Return the lines for summary.json and the file of curves."""
+
+    @abstractmethod
+    def found(self, outcome: Outcome) -> dict[str, Any]:
+        """Return what summary.json says about a problem besides its lines."""
+
+    @abstractmethod
+    def tables(self, outcomes: Sequence[Outcome]) -> list[Table]: ...
+
+    def verdicts(self, outcomes: Sequence[Outcome]) -> list[Verdict]:
+        return []
+
+    @abstractmethod
+    def draw(self, outcomes: Sequence[Outcome]) -> Figure: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """The outcomes of a comparison, with its tables and verdicts."""
+
+    outcomes: list[Outcome]
+    tables: list[Table]
+    verdicts: list[Verdict]
+
+
+def compare(
+    comparison: Comparison, experiments: Sequence[Experiment], folder: Path, executor: Executor | None, done: Done
+) -> Compared:
+    """Run the experiments; write summary.json, curves.parquet, figure.png, figure.pdf and report.html to `folder`."""
+    outcomes = [run(experiment, folder, executor, done) for experiment in experiments]
+    found = Compared(outcomes, comparison.tables(outcomes), comparison.verdicts(outcomes))
+    figure = comparison.draw(outcomes)
+    write_figure(figure, folder)
+    write_page("comparison.html", comparison.title, figure, folder, found=found)
+    curves = [
+        curve_table(line, max(1, outcome.experiment.steps // KEPT_STEPS), experiment=outcome.experiment.name)
+        for outcome in outcomes
+        for line in comparison.variants(outcome)
+    ]
+    write_curves(curves, folder)
+    summary = {
+        "experiment": comparison.name,
+        "seconds": round(sum(outcome.wall_seconds for outcome in outcomes), 3),
+        "versions": versions(),
+        "experiments": [{**o.summary(comparison.variants(o)), **comparison.found(o)} for o in outcomes],
+        "claims": [asdict(verdict) for verdict in found.verdicts],
+    }
+    write_summary(summary, folder)
+    return found
+
+
+def features_of(problem: Experiment) -> FeatureMap:
+    """Return the features of a problem with the paper's linear model."""
+    assert isinstance(problem.model, LinearModel)
+    return problem.model.features

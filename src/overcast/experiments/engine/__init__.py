@@ -1,0 +1,1 @@
+"""Run experiments in parts, keep finished parts, and put the results together."""

@@ -1,0 +1,1 @@
+"""The figures of the paper and that of its kernelised algorithm."""

@@ -1,0 +1,111 @@
+"""The contract of a design: it turns a belief and a set of actions into what linear algebra needs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from overcast._check import Array
+from overcast._linalg import Indices
+from overcast.beliefs.base import Beliefs
+
+if TYPE_CHECKING:
+    from overcast.features.base import FeatureMap
+
+Index = int | Indices
+T = TypeVar("T", bound=np.generic)
+
+
+class View(NamedTuple):
+    """What a design needs to know about a belief.
+
+    terms : the expected features are linear in these; each design has its own form of them
+    beliefs : the beliefs themselves; their covariance is computed only on demand
+    excess : variance that sampling adds to the features, as a share of the variance they have anyway
+    """
+
+    terms: Array
+    beliefs: Beliefs
+    excess: float = 0.0
+
+
+class Row(NamedTuple):
+    """The features of one action under a belief, as a fit takes them.
+
+    psi : (..., d) expected features; only those of the action's block if the map has blocks
+    cov : (..., d (d + 1) / 2) their covariance under the belief, folded (`_linalg.folded`); None unless requested
+    block : (...) number of the block; None if the map has no blocks
+    """
+
+    psi: Array
+    cov: Array | None = None
+    block: Indices | None = None
+
+
+class Design(ABC):
+    """Expected features psi = E_mu[phi(x, c)] of k fixed actions, in the cheapest form; `FeatureMap.at` makes it.
+
+    All methods work for one bandit, and for r trials in lock-step, where arrays carry a leading axis r. Actions are
+    (k, a), or (r, k, a) if each trial has its own. `shape` gives the shape of the parameters theta, and matrices M over
+    them have one axis more: (d,) and (d, d), or (blocks, d) and (blocks, d, d).
+    """
+
+    #: shape of theta: (d,), or (blocks, d) if the map has blocks
+    shape: tuple[int, ...]
+    #: shape of the terms in the view of one belief
+    terms_shape: tuple[int, ...]
+
+    def __init__(self, features: FeatureMap, actions: Array, c: int) -> None:
+        self._features = features
+        self._context_dim = c
+        #: number of actions, and the dimension of each
+        self.k, self._action_dim = actions.shape[-2:]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the features, with x1, x2, ... and c1, c2, ... for the coordinates of action and context."""
+        dims = {"x": self._action_dim, "c": self._context_dim}
+        return self._features.names(*([f"{letter}{i + 1}" for i in range(n)] for letter, n in dims.items()))
+
+    def view(self, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> View:
+        """Return the view of a belief: exact, or of the empirical distribution of `samples` fresh draws."""
+        if samples is None:
+            return View(self._expected(beliefs), beliefs)
+        # The average over draws differs from the expectation by a variance of its own.
+        return View(self._sampled(beliefs, samples, rng), beliefs, 1.0 / samples)
+
+    @abstractmethod
+    def _expected(self, beliefs: Beliefs) -> Array:
+        """Return the terms of a view, exactly, or raise NoClosedForm."""
+
+    @abstractmethod
+    def _sampled(self, beliefs: Beliefs, samples: int, rng: Any) -> Array:
+        """Return the terms of a view, averaged over draws."""
+
+    @abstractmethod
+    def features(self, terms: Array) -> Array:
+        """Return psi of all actions, written out, shape (..., k, d), from the terms of a view."""
+
+    @abstractmethod
+    def along(self, view: View, theta: Array) -> Array:
+        """Return psi^T theta of all actions, shape (..., k)."""
+
+    @abstractmethod
+    def quadratic(self, view: View, M: Array) -> Array:
+        """Return psi^T M psi of all actions for symmetric M, shape (..., k), in a new array."""
+
+    @abstractmethod
+    def context_variance(self, view: View, M: Array) -> Array:
+        """Return tr(Cov_mu(phi) M) of all actions, (..., k): the variance of phi^T theta if M = E[theta theta^T]."""
+
+    @abstractmethod
+    def row(self, view: View, index: Index, cov: bool) -> Row:
+        """Return the features of the chosen action, with their covariance if `cov` is set."""
+
+
+def pick(table: NDArray[T], index: Index, leading: tuple[int, ...]) -> NDArray[T]:
+    """Return the rows of chosen actions: from one table (k, ...) for all trials, or from one per trial (r, k, ...)."""
+    return np.asarray(table[index] if not leading else table[np.arange(leading[0]), index])

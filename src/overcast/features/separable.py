@@ -1,0 +1,202 @@
+"""Maps whose features are products of an action term and a context term, which makes expectations cheap."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from overcast._check import Array
+from overcast._linalg import Indices, triangle
+from overcast.beliefs._moments import average
+from overcast.beliefs.base import Belief, Beliefs, NoClosedForm
+from overcast.features.base import FeatureMap, no_closed_form
+from overcast.features.design import Design, Index, Row, View, pick
+
+# With at most this many terms p, a table stores the p (p + 1) / 2 distinct products z_i z_j of every action, and one
+# matrix product gives the quadratic forms z^T G z of all actions. A larger table takes longer to read than it saves.
+MAX_TABULATED_TERMS = 24
+# Most numbers in a table.
+MAX_TABLE = 4_000_000
+# With at most this many multiplications k d^2, a single bandit works with the features written out: fewer calls.
+MAX_DENSE_WORK = 50_000
+
+
+class Separable(FeatureMap):
+    """A map whose every feature is a product of one action term and one context term.
+
+    phi_i(x, c) = z_{j(i)}(x) s_{m(i)}(c), so phi is linear in the statistic s(c), and its expectation needs only
+    E_mu[s(c)], however many actions there are.
+    """
+
+    @abstractmethod
+    def action_terms(self, actions: Array) -> Array:
+        """Return z(x): (..., k, a) gives (..., k, p)."""
+
+    @abstractmethod
+    def context_terms(self, contexts: Array) -> Array:
+        """Return s(c): (..., c) gives (..., q)."""
+
+    @abstractmethod
+    def pairs(self, a: int, c: int) -> tuple[Indices, Indices]:
+        """Return j and m, shape (d,): feature i is action term j[i] times context term m[i]."""
+
+    @abstractmethod
+    def _expected_terms(self, beliefs: Beliefs) -> Array:
+        """Return E_mu[s(c)] from exact moments, shape (..., q)."""
+
+    def expected_terms(self, beliefs: Beliefs) -> Array:
+        """Return E_mu[s(c)], shape (..., q)."""
+        if not beliefs.exact:
+            raise no_closed_form(self, beliefs)
+        return self._expected_terms(beliefs)
+
+    def sampled_terms(self, beliefs: Beliefs, samples: int, rng: Any) -> Array:
+        """Return the average of s(c) over fresh draws, shape (..., q)."""
+        return average(self.context_terms(beliefs.sample(samples, rng)))
+
+    def term_covariance(self, beliefs: Beliefs) -> Array:
+        """Return Cov_mu(s(c)), shape (..., q, q); without a closed form, from points that stand for the belief."""
+        if beliefs.certain:
+            terms = self.context_terms(beliefs.mean())
+            return np.zeros((*terms.shape, terms.shape[-1]))
+        try:
+            return self._term_covariance(beliefs)
+        except NoClosedForm:
+            return beliefs.each(self._covariance_of_stand_in)
+
+    def _term_covariance(self, beliefs: Beliefs) -> Array:
+        """Return Cov_mu(s(c)) in closed form, or raise NoClosedForm, which is the default."""
+        raise no_closed_form(self, beliefs)
+
+    def _covariance_of_stand_in(self, belief: Belief) -> Array:
+        points, weights = belief.stand_in()
+        terms = self.context_terms(points)
+        centred = terms - weights @ terms
+        return np.asarray((centred * weights[:, None]).T @ centred)
+
+    def size(self, a: int, c: int) -> int:
+        return len(self.pairs(a, c)[0])
+
+    def names(self, actions: Sequence[str], contexts: Sequence[str]) -> list[str]:
+        of_action, of_context = self._term_names(actions, contexts)
+        j, m = self.pairs(len(actions), len(contexts))
+        both = ((of_action[one], of_context[two]) for one, two in zip(j, m, strict=True))
+        return [" ".join(part for part in pair if part != "1") or "1" for pair in both]
+
+    def _term_names(self, actions: Sequence[str], contexts: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+        """Return names for the p action terms and the q context terms; "1" for a constant."""
+        j, m = self.pairs(len(actions), len(contexts))
+        return [f"z{i + 1}" for i in range(max(j) + 1)], [f"s{i + 1}" for i in range(max(m) + 1)]
+
+    def _evaluate(self, actions: Array, contexts: Array) -> Array:
+        j, m = self.pairs(actions.shape[1], contexts.shape[1])
+        return np.asarray(self.action_terms(actions)[:, None, j] * self.context_terms(contexts)[None, :, m])
+
+    def _design(self, actions: Array, c: int) -> SeparableDesign:
+        return SeparableDesign(self, actions, c)
+
+
+class SeparableDesign(Design):
+    """The terms of a view are w, shape (..., d), with w_i = E[s_{m(i)}] for feature i: then psi = z_j * w per action.
+
+    With E the 0/1 matrix that maps action terms to features, psi^T M psi = z^T (E^T (M * w w^T) E) z, and the matrix
+    between the two z is formed once per round. Cov(phi) of an action is z z^T times Cov(s), entry by entry.
+    """
+
+    def __init__(self, features: Separable, actions: Array, c: int) -> None:
+        super().__init__(features, actions, c)
+        self._map = features
+        j, self._context_term = features.pairs(actions.shape[-1], c)
+        z = features.action_terms(actions)  # (k, p) or (r, k, p)
+        d, self._leading = len(j), z.shape[:-2]
+        self.shape = self.terms_shape = (d,)
+        self._z_of_feature = np.ascontiguousarray(z[..., j])  # (k, d) or (r, k, d)
+        self._expand = np.zeros((d, z.shape[-1]))  # E
+        self._expand[np.arange(d), j] = 1.0
+        self._z = np.ascontiguousarray(z.swapaxes(-1, -2))  # (p, k) or (r, p, k)
+        p = z.shape[-1]
+        small = not self._leading and self.k * d * d <= MAX_DENSE_WORK
+        self._table = np.ascontiguousarray(_products(self._z_of_feature).T) if small else None
+        if small:
+            self._pairs, self._entries = triangle(d)[:2], np.ravel_multi_index(triangle(d)[:2], (d, d))
+        # Reading a table for each trial from memory in every round takes longer than computing the products.
+        few = not self._leading and p <= MAX_TABULATED_TERMS and z.size * (p + 1) // 2 <= MAX_TABLE
+        self._table_of_terms = np.ascontiguousarray(_products(z).T) if few else None  # (p (p + 1) / 2, k)
+        self._entries_of_terms, self._ones = np.ravel_multi_index(triangle(p)[:2], (p, p)), np.ones((1, p))
+        self._products: Array | None = None  # z_i z_j of all actions, from the first covariance on
+
+    @cached_property
+    def _all(self) -> Indices:
+        """Where Cov(s), row by row, holds the covariance of each pair of features' context terms, (d, d)."""
+        return np.asarray(self._context_term[:, None] * (int(self._context_term.max()) + 1) + self._context_term)
+
+    @cached_property
+    def _upper(self) -> Indices:
+        """The same for the upper triangle alone."""
+        return np.asarray(self._all[triangle(self.shape[0])[:2]])
+
+    def _expected(self, beliefs: Beliefs) -> Array:
+        return self._map.expected_terms(beliefs).take(self._context_term, axis=-1)
+
+    def _sampled(self, beliefs: Beliefs, samples: int, rng: Any) -> Array:
+        return self._map.sampled_terms(beliefs, samples, rng).take(self._context_term, axis=-1)
+
+    def features(self, terms: Array) -> Array:
+        return self._z_of_feature * terms[..., None, :]
+
+    def along(self, view: View, theta: Array) -> Array:
+        h: Array = theta * view.terms
+        if self._table is None or h.ndim > 1:
+            h = h @ self._expand
+            return h @ self._z if self._z.ndim == 2 else (h[..., None, :] @ self._z)[..., 0, :]
+        along: Array = self._z_of_feature.dot(h)
+        return along
+
+    def quadratic(self, view: View, M: Array) -> Array:
+        w = view.terms
+        if self._table is not None and w.ndim == 1:
+            i, j = self._pairs
+            return np.asarray((M.reshape(-1)[self._entries] * (w[i] * w[j])).dot(self._table))
+        half = w[..., :, None] * self._expand
+        return self._forms(half.swapaxes(-1, -2) @ (M @ half))
+
+    def context_variance(self, view: View, M: Array) -> Array:
+        G = M * self._covariance(view, self._all)
+        if self._table is not None and G.ndim == 2:
+            return np.asarray(G.reshape(-1)[self._entries] @ self._table)
+        d, p = self._expand.shape
+        half = (G.reshape(-1, d) @ self._expand).reshape(*G.shape[:-1], p)  # one product for all trials
+        return self._forms(self._expand.T @ half)
+
+    def row(self, view: View, index: Index, cov: bool) -> Row:
+        z = pick(self._z_of_feature, index, self._leading)
+        if not cov:
+            return Row(z * view.terms)
+        if self._products is None and self._z_of_feature.size // self.shape[0] * len(self._upper) <= MAX_TABLE:
+            self._products = _products(self._z_of_feature)
+        products = _products(z) if self._products is None else pick(self._products, index, self._leading)
+        return Row(z * view.terms, products * self._covariance(view, self._upper))
+
+    def _forms(self, G: Array) -> Array:
+        """Return z^T G z of all actions for G (..., p, p), shape (..., k)."""
+        if self._table_of_terms is not None:
+            return np.asarray(G.reshape(*G.shape[:-2], -1).take(self._entries_of_terms, axis=-1) @ self._table_of_terms)
+        half = G @ self._z
+        half *= self._z
+        return (self._ones @ half)[..., 0, :]  # faster than to sum
+
+    def _covariance(self, view: View, places: Indices) -> Array:
+        """Return the entries of Cov(s) at these places, counted row by row, shape (..., *places.shape)."""
+        full = self._map.term_covariance(view.beliefs)
+        picked = full.reshape(*full.shape[:-2], -1).take(places, axis=-1)
+        return picked * (1.0 + view.excess) if view.excess else picked
+
+
+def _products(z: Array) -> Array:
+    """Return z_i z_j for i <= j, those with i < j doubled, of terms (..., p); shape (..., p (p + 1) / 2)."""
+    i, j, times = triangle(z.shape[-1])
+    return z.take(i, axis=-1) * z.take(j, axis=-1) * times

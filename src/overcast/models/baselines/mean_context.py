@@ -1,0 +1,51 @@
+"""A model that plugs in the mean of the context: the shortcut that the paper's method improves on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from overcast import _check
+from overcast._check import Array
+from overcast.beliefs.base import Beliefs
+from overcast.beliefs.stacked import certain
+from overcast.models.base import LastingLearner, Learner, Model
+
+
+@dataclass(frozen=True)
+class MeanContext(Model):
+    """The model as if the context were E_mu[c] for certain: f(x, E[c]) in place of E[f(x, c)].
+
+    Both agree if f is linear in c. The more f is curved and the wider the belief is, the more they differ.
+
+    Parameters
+    ----------
+    model : the model to use as if the context were certain
+
+    Examples
+    --------
+    >>> from overcast.features import Bilinear
+    >>> from overcast.models import LinearModel
+    >>> MeanContext(LinearModel(Bilinear(), ridge=1.0)).model
+    LinearModel(features=Bilinear(), ridge=1.0)
+    """
+
+    model: Model
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.model, Model):
+            raise TypeError(
+                f"MeanContext: model must be a model such as LinearModel(features), got {_check.short(self.model)}"
+            )
+        object.__setattr__(self, "batch", self.model.batch)
+        object.__setattr__(self, "uses_context", self.model.uses_context)
+
+    def start(self, actions: Array, context_dim: int) -> LastingLearner:
+        return self.model.start(actions, context_dim)
+
+    def start_all(self, actions: Array, context_dim: int, trials: int) -> Learner:
+        return self.model.start_all(actions, context_dim, trials)
+
+    def view(self, learner: Learner, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> Any:
+        mean = beliefs.mean() if samples is None else beliefs.sample_mean(samples, rng)
+        return self.model.view(learner, certain(mean))

@@ -1,0 +1,186 @@
+"""A model that reads draws of the belief as contexts seen with an error, and corrects the regression for it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+
+from overcast import _check
+from overcast._check import Array
+from overcast.beliefs.base import STAND_IN_DRAWS, Belief, Beliefs, Generators, NoClosedForm
+from overcast.features.base import FeatureMap, check_map
+from overcast.features.design import Index
+from overcast.models.base import Estimate, LastingLearner, Model, Parameters, normals, restored, too_large
+
+
+@dataclass(frozen=True)
+class NoisyContext(Model):
+    """Linear rewards of contexts that are seen with an error: least squares corrected for errors in the variables.
+
+    The learner sees one reading of each belief: phi averaged over L fresh draws (`samples=1` for a single perturbed
+    vector), and Sigma, the covariance of phi under the belief divided by L. Draws and c_t scatter independently around
+    psi-bar = E_mu[phi] with the same law, so the squares of readings are too large by Sigma. Plain least squares on
+    readings are attenuated; theta-hat_t = M_t^-1 sum_s psi_s y_s with M_t = lambda I + sum_s psi_s psi_s^T - Sigma_s is
+    not. By chance, M_t may be close to singular or negative in some direction, so no direction loses more than the
+    share 1 - t^-1/4 of its squares: with V_t = R R^T the uncorrected matrix, the eigenvalues of R^-1 M_t R^-T are kept
+    at t^-1/4 or above. The width of a reading is its norm under M_t^-1; a revealed context is a reading without error.
+
+    After NLinRel (Yun, Nam, Mo & Shin, "Contextual multi-armed bandits under feature uncertainty", 2017), where the
+    reading scatters around the context itself. Exact expectations have no error to correct, so `samples=None` raises
+    NoClosedForm: use `LinearModel`. This estimate of theta is consistent, which that of `LinearModel` with few samples
+    is not, but it has more variance, and the attenuated fit may predict better from such readings.
+
+    Parameters
+    ----------
+    features : phi
+    ridge : lambda > 0
+    """
+
+    features: FeatureMap
+    ridge: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_map("NoisyContext", self.features)
+        object.__setattr__(self, "ridge", _check.number("NoisyContext", "ridge", self.ridge, above=0.0))
+
+    def start(self, actions: Array, context_dim: int) -> NoisyLearner:
+        return NoisyLearner(self, actions, context_dim)
+
+
+class Reading(NamedTuple):
+    """What the learner sees of a belief.
+
+    psi : (k, d) the features of all actions
+    points, weights : (n, c) and (n,), such that the weighted scatter of phi over the points is Sigma
+    """
+
+    psi: Array
+    points: Array
+    weights: Array
+
+
+class Evidence(NamedTuple):
+    """A round to learn from: the features psi (d,) of the action taken and their covariance (d, d)."""
+
+    psi: Array
+    covariance: Array
+
+
+class Sums(NamedTuple):
+    """Over the rounds: their number, psi psi^T (d, d), Sigma (d, d) and psi y (d,)."""
+
+    rounds: Array
+    squares: Array
+    errors: Array
+    target: Array
+
+
+class NoisyLearner(LastingLearner):
+    """Sums over the rounds, and the corrected fit to them."""
+
+    evidence_type = Evidence
+
+    def __init__(self, model: NoisyContext, actions: Array, context_dim: int) -> None:
+        self._features, self._ridge = model.features, model.ridge
+        self._design = model.features.at(actions, context_dim)
+        self._actions = actions
+        d = model.features.size(actions.shape[1], context_dim)
+        self._take(Sums(np.zeros(()), np.zeros((d, d)), np.zeros((d, d)), np.zeros(d)))
+
+    def _take(self, sums: Sums) -> None:
+        """Fit to the sums, or raise and change nothing."""
+        try:
+            if not all(np.isfinite(part).all() for part in sums):
+                raise np.linalg.LinAlgError
+            root = np.linalg.cholesky(sums.squares + self._ridge * np.eye(len(sums.target)))  # V = R R^T
+        except np.linalg.LinAlgError:
+            raise too_large("NoisyContext") from None
+        left = scipy.linalg.solve_triangular(root, sums.errors, lower=True, check_finite=False)
+        share = scipy.linalg.solve_triangular(root, left.T, lower=True, check_finite=False)  # R^-1 C R^-T
+        errors, vectors = np.linalg.eigh(share)
+        kept = np.maximum(1.0 - errors, max(float(sums.rounds), 1.0) ** -0.25)
+        half = scipy.linalg.solve_triangular(root, vectors, lower=True, trans="T", check_finite=False)
+        self._sums = sums
+        self._half = half / np.sqrt(kept)  # M^-1 = half half^T
+        self.theta = self._half @ (self._half.T @ sums.target)
+        log_det = 2.0 * np.log(np.diagonal(root) / math.sqrt(self._ridge)).sum() + np.log(kept).sum()
+        self._log_det = max(0.0, float(log_det))  # negative where the correction outweighs what was seen
+
+    def view(self, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> Reading:
+        assert isinstance(beliefs, Belief)
+        finite = beliefs.support()
+        if samples is None:
+            if finite is None or len(finite[1]) > 1:
+                raise NoClosedForm(
+                    f"NoisyContext: samples must say how many draws of {type(beliefs).__name__} a reading takes, got "
+                    "none; pass samples=1, or use LinearModel"
+                )
+            return Reading(self._psi(beliefs), *finite)
+        psi = self._psi(beliefs, samples, rng)
+        if finite is not None:
+            return Reading(psi, finite[0], finite[1] / samples)
+        # Fresh draws, so that errors average out over the rounds. The factor n / (n - 1) corrects for centring at the
+        # average of the draws, which lies closer to them than the expectation does.
+        n = STAND_IN_DRAWS
+        return Reading(psi, beliefs.sample(n, rng), np.full(n, 1.0 / ((n - 1) * samples)))
+
+    def _psi(self, belief: Belief, samples: int | None = None, rng: Any = None) -> Array:
+        """Return the features of all actions, (k, d)."""
+        return self._design.features(self._design.view(belief, samples, rng).terms)
+
+    def estimate(self, view: Reading) -> Estimate:
+        return Estimate(view.psi @ self.theta, np.linalg.norm(view.psi @ self._half, axis=-1))
+
+    def prior(self, view: Reading) -> Array:
+        return np.asarray(np.linalg.norm(view.psi, axis=-1) / math.sqrt(self._ridge))
+
+    def noise(self, view: Reading) -> Array:
+        """Return ones: the standard deviation of a reward is the unit of the widths."""
+        return np.ones(len(self._actions))
+
+    def draw(self, view: Reading, rng: Generators) -> Array:
+        return np.asarray(view.psi @ (self._half @ normals(rng, len(self.theta))))
+
+    def perturb(self, view: Reading, rng: Generators) -> Array:
+        values, vectors = np.linalg.eigh(self._sums.squares)
+        moved = vectors @ (np.sqrt(np.maximum(values, 0.0)) * normals(rng, len(values)))  # sum_s psi_s z_s
+        return np.asarray(view.psi @ (self._half @ (self._half.T @ moved)))
+
+    def evidence(self, view: Reading, index: Index) -> Evidence:
+        phi = self._features._evaluate(self._actions[index][None], view.points)[0]  # (n, d)
+        away = phi - view.weights @ phi / view.weights.sum()
+        return Evidence(view.psi[index].copy(), (away.T * view.weights) @ away)
+
+    def learn(self, evidence: Evidence, reward: float | Array) -> None:
+        psi, covariance = evidence
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._add(Sums(np.ones(()), np.multiply.outer(psi, psi), covariance, np.asarray(psi * reward)))
+
+    def _add(self, more: Sums) -> None:
+        self._take(Sums(*(mine + theirs for mine, theirs in zip(self._sums, more, strict=True))))
+
+    @property
+    def log_det(self) -> float:
+        return self._log_det
+
+    @property
+    def parameters(self) -> Parameters:
+        return Parameters(ridge=self._ridge, theta=dict(zip(self._design.names, self.theta.tolist(), strict=True)))
+
+    def state(self) -> dict[str, Array]:
+        return self._sums._asdict()
+
+    def restore(self, state: dict[str, Array]) -> None:
+        self._take(Sums(**restored("NoisyContext", self.state(), state)))
+
+    def check(self, evidence: Evidence) -> None:
+        d = len(self.theta)
+        if evidence.psi.shape != (d,) or evidence.covariance.shape != (d, d):
+            raise ValueError("its rounds were seen with other features")
+
+    def merge(self, other: NoisyLearner) -> None:
+        self._add(other._sums)

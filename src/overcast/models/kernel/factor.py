@@ -1,0 +1,81 @@
+"""A Cholesky factor that grows by one row at a time."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from overcast._check import Array
+
+# Rows of a tile, which share one product. Full tiles never change, and nothing is copied when the factor grows. Each
+# tile keeps the inverse of L within it, so that solving takes only products by NumPy: SciPy's BLAS has threads of its
+# own, and the threads of the two would wait for each other.
+TILE = 64
+# The inverse of a tile loses as many digits as its condition number has. Above this, a solution is refined once.
+WELL_CONDITIONED = 1e3
+# Up to so many right-hand sides, one product for each is faster than one for all, which copies L on the way.
+FEW = 4
+
+
+class Cholesky:
+    """L with L L^T = M for a positive definite M (t, t) whose rows arrive one by one.
+
+    Examples
+    --------
+    >>> factor = Cholesky()
+    >>> factor.append(np.empty(0), 2.0)
+    >>> factor.append(factor.solve(np.array([[2.0]]))[:, 0], 3.0)
+    >>> factor.solve(np.array([[2.0], [10.0]]))
+    array([[1.],
+           [3.]])
+    """
+
+    def __init__(self) -> None:
+        self._before: list[Array] = []  # per tile, the entries of L left of its diagonal square, (TILE, before)
+        self._within: list[Array] = []  # per tile, its diagonal square, (TILE, TILE)
+        self._inverse: list[Array] = []  # per tile, the inverse of that square
+        self._largest: list[tuple[float, float]] = []  # per tile, the largest entries of square and inverse
+        self._size = 0
+        self.log_det = 0.0  #: log det M
+
+    def __len__(self) -> int:
+        return self._size
+
+    def solve(self, right: Array) -> Array:
+        """Return L^-1 right for right (t, m), shape (t, m)."""
+        few = right.shape[1] <= FEW
+        out = np.empty((self._size, right.shape[1]), order="F" if few else "C")
+        for i, before in enumerate(self._before):
+            low = i * TILE
+            high = min(low + TILE, self._size)
+            n = high - low
+            part = right[low:high]
+            if low:
+                rows = before[:n]
+                known = np.stack([rows @ column for column in out[:low].T], axis=1) if few else rows @ out[:low]
+                part = part - known
+            inverse = self._inverse[i][:n, :n]
+            solution = inverse @ part
+            if math.prod(self._largest[i]) > WELL_CONDITIONED:
+                solution += inverse @ (part - self._within[i][:n, :n] @ solution)
+            out[low:high] = solution
+        return out
+
+    def append(self, row: Array, pivot: float) -> None:
+        """Add a row to L: `row` (t,) before the diagonal, which is L^-1 times the row of M, and `pivot` > 0 on it."""
+        n = self._size % TILE
+        low = self._size - n
+        if n == 0:
+            self._before.append(np.empty((TILE, low)))
+            self._within.append(np.zeros((TILE, TILE)))
+            self._inverse.append(np.zeros((TILE, TILE)))
+            self._largest.append((0.0, 0.0))
+        within, inverse = self._within[-1], self._inverse[-1]
+        self._before[-1][n] = row[:low]
+        within[n, :n], within[n, n] = row[low:], pivot
+        inverse[n, :n], inverse[n, n] = row[low:] @ inverse[:n, :n] * (-1.0 / pivot), 1.0 / pivot
+        largest = (float(np.abs(square[n, : n + 1]).max()) for square in (within, inverse))
+        self._largest[-1] = max(self._largest[-1][0], next(largest)), max(self._largest[-1][1], next(largest))
+        self._size += 1
+        self.log_det += 2.0 * math.log(pivot)

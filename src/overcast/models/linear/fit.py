@@ -1,0 +1,123 @@
+"""The contract of a fit: rows and rewards in, theta-hat and its uncertainty out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+
+from overcast._check import Array
+from overcast._linalg import apply
+from overcast.features.design import Row
+
+# Least share of a direction's precision that comes from data; less is lost in rounding.
+MIN_SHARE = 1e-12
+
+
+class Fit(ABC):
+    """A linear regression that grows by one row at a time. It knows nothing of beliefs, actions or feature maps.
+
+    theta has the axes `leading`, () or (r,) for r trials that share only the number of rounds, and then the axes
+    `shape`: (d,), or (blocks, d) if the features of a row are zero outside of one block. Matrices over theta have one
+    more axis d.
+    """
+
+    #: theta-hat, (..., *shape)
+    theta: Array
+    #: the covariance of theta, V^-1 or P^-1, (..., *shape, d)
+    inverse: Array
+    #: log(det V_t / det V_0), (...)
+    log_det: float | Array
+    #: the precision of theta before the first row, lambda, (...)
+    ridge: float | Array
+    #: the variance of the noise of rewards, which sets the unit of `inverse`, (...)
+    noise2: float | Array = 1.0
+    #: whether rows come with the covariance of their features
+    aware: bool = False
+
+    def __init__(self, shape: tuple[int, ...], leading: tuple[int, ...] = ()) -> None:
+        self.shape = shape
+        self.leading = leading
+        self._eye = np.eye(shape[-1])
+        self._trials = tuple(np.arange(r) for r in leading)
+
+    @abstractmethod
+    def add(self, row: Row, reward: float | Array) -> None:
+        """Add an observation; if numbers overflow, raise ValueError and change nothing."""
+
+    @abstractmethod
+    def half(self) -> Array:
+        """Return A with A A^T = `inverse`; it depends on the observations alone, whenever they were factorised."""
+
+    @abstractmethod
+    def distance(self, theta: Array) -> Array:
+        """Return the norm of theta - theta-hat under the precision, shape (...), for theta (..., d of all blocks)."""
+
+    @abstractmethod
+    def merge(self, other: Self) -> None:
+        """Add the observations of another fit of the same settings."""
+
+    @abstractmethod
+    def state(self) -> dict[str, Array]:
+        """Return the arrays that `restore` needs."""
+
+    @abstractmethod
+    def restore(self, state: dict[str, Array]) -> None:
+        """Take over the state of another fit; raise ValueError if it has other arrays or shapes."""
+
+    @property
+    def scales(self) -> tuple[float | None, float | None]:
+        """Noise and ridge of a single fit, each None if it is unknown; least squares with a ridge know no noise."""
+        return None, float(self.ridge)
+
+    @property
+    def scaled(self) -> bool | np.ndarray[Any, np.dtype[np.bool_]]:
+        """Whether `noise2` is given or was learnt from rewards, (...)."""
+        return True
+
+    @property
+    def residual_share(self) -> float | Array | None:
+        """1 - gamma / t (`Learner.residual_share`), (...); None if unknown."""
+        return None
+
+    @property
+    def prior(self) -> Array:
+        """The covariance of theta before the first row, (..., *shape, d)."""
+        prior = self._eye / self._per_matrix(self.ridge)
+        return np.broadcast_to(prior, (*self.leading, *self.shape, self.shape[-1]))
+
+    @property
+    def second_moment(self) -> Array:
+        """E[theta theta^T] with theta ~ N(theta-hat, `inverse`), (..., *shape, d)."""
+        return self.theta[..., :, None] * self.theta[..., None, :] + self.inverse
+
+    def draw(self, z: Array) -> Array:
+        """Return A z for z in the shape of theta: for standard normal z it has the covariance of theta."""
+        return apply(self.half(), z)
+
+    def perturb(self, z: Array) -> Array:
+        """Return A (I - lambda A^T A)^1/2 z: in law V^-1 sum_s psi_s z_s with standard normal z and z_s.
+
+        Both have the covariance V^-1 (V - lambda I) V^-1. The symmetric root is unique, and its eigenvalues lie between
+        zero, in directions that no observation has, and one, in directions where the ridge is negligible.
+        """
+        A = self.half()
+        share, Q = np.linalg.eigh(self._eye - self._per_matrix(self.ridge) * (A.swapaxes(-1, -2) @ A))
+        root = np.sqrt(np.where(share > MIN_SHARE, share, 0.0))
+        return apply(A, apply(Q, root * apply(Q.swapaxes(-1, -2), z)))
+
+    def _at(self, row: Row) -> tuple[Any, ...]:
+        """Return the index of the part of theta that a row is about: all of it, or one block per trial."""
+        if row.block is None:
+            return ()
+        return (*self._trials, row.block) if self._trials else (int(row.block),)
+
+    def _per_matrix(self, value: float | Array) -> Array:
+        """Return one number per trial, (...), with axes added so that it multiplies matrices over theta."""
+        value = np.asarray(value)
+        return value.reshape(value.shape + (1,) * (len(self.shape) + 1)) if value.ndim else value
+
+    def _total(self, by_block: Array) -> Array:
+        """Return the sum over blocks, from (..., blocks) to (...), if there are blocks."""
+        return by_block.sum(axis=-1) if len(self.shape) > 1 else by_block

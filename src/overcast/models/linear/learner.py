@@ -1,0 +1,106 @@
+"""The learner of the linear model: a design, which knows beliefs and actions, and a fit, which knows rewards."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from overcast._check import Array
+from overcast._linalg import root
+from overcast.beliefs.base import Beliefs, Generators
+from overcast.features.design import Design, Index, Row, View
+from overcast.models.base import Estimate, LastingLearner, Parameters, normals
+from overcast.models.linear.fit import Fit
+
+# BLAS takes several threads for products of matrices from about so many multiplications on, and for a matrix and a
+# vector from about so many numbers on.
+MATRICES, VECTORS = 100_000, 2_500
+
+
+class LinearLearner(LastingLearner):
+    """Least squares on expected or realised features (Algorithms 1 and 2), for one bandit or r trials in lock-step."""
+
+    evidence_type = Row
+
+    def __init__(self, design: Design, fit: Fit) -> None:
+        self.design = design
+        self.fit = fit
+        d = design.shape[-1]
+        self.heavy = design.k * d * d > MATRICES or max(design.k, d) * d > VECTORS
+
+    def view(self, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> View:
+        return self.design.view(beliefs, samples, rng)
+
+    def estimate(self, view: View) -> Estimate:
+        return Estimate(self.design.along(view, self.fit.theta), root(self.design.quadratic(view, self.fit.inverse)))
+
+    def evidence(self, view: View, index: Index) -> Row:
+        return self.design.row(view, index, self.fit.aware)
+
+    def learn(self, evidence: Row, reward: float | Array) -> None:
+        self.fit.add(evidence, reward)
+
+    @property
+    def log_det(self) -> float | Array:
+        return self.fit.log_det
+
+    @property
+    def residual_share(self) -> float | Array | None:
+        return self.fit.residual_share
+
+    @property
+    def theta(self) -> Array:
+        """theta-hat of all blocks, shape (..., d), in an array of its own."""
+        return self.fit.theta.reshape(*self.fit.leading, -1).copy()
+
+    @property
+    def parameters(self) -> Parameters:
+        return Parameters(*self.fit.scales, dict(zip(self.design.names, self.theta.tolist(), strict=True)))
+
+    def prior(self, view: View) -> Array:
+        return root(self.design.quadratic(view, self.fit.prior))
+
+    def noise(self, view: View) -> Array:
+        """Return the standard deviations; before any reward, the noise is taken to be as strong as the signal."""
+        fit, variance = self.fit, np.asarray(self.fit.noise2)
+        if not np.all(fit.scaled):
+            variance = np.where(fit.scaled, variance, (self.prior(view) ** 2).mean(axis=-1))
+        of_context = np.zeros((*fit.leading, self.design.k))
+        if fit.aware:
+            of_context = np.maximum(self.design.context_variance(view, fit.second_moment), 0.0)
+        return np.asarray(np.sqrt(of_context + variance[..., None]))
+
+    def draw(self, view: View, rng: Generators) -> Array:
+        return self.design.along(view, self.fit.draw(self._normals(rng)))
+
+    def perturb(self, view: View, rng: Generators) -> Array:
+        return self.design.along(view, self.fit.perturb(self._normals(rng)))
+
+    def _normals(self, rng: Generators) -> Array:
+        """Return standard normal numbers in the shape of theta."""
+        return normals(rng, math.prod(self.fit.shape)).reshape(self.fit.theta.shape)
+
+    def norm(self, evidence: Row) -> Array:
+        return np.asarray(np.sqrt(np.vecdot(evidence.psi, evidence.psi)))
+
+    def distance(self, theta: Array) -> Array:
+        return self.fit.distance(theta)
+
+    def state(self) -> dict[str, Array]:
+        return self.fit.state()
+
+    def restore(self, state: dict[str, Array]) -> None:
+        self.fit.restore(state)
+
+    def merge(self, other: LinearLearner) -> None:
+        self.fit.merge(other.fit)
+
+    def check(self, evidence: Row) -> None:
+        *blocks, d = self.fit.shape
+        want = [(d,), (d * (d + 1) // 2,) if self.fit.aware else None, () if blocks else None]
+        if [None if part is None else np.shape(part) for part in evidence] != want:
+            raise ValueError("its rounds were seen with other features")
+        if evidence.block is not None and not 0 <= int(evidence.block) < blocks[0]:
+            raise ValueError("its rounds were seen with other blocks of features")

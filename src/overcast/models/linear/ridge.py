@@ -1,0 +1,174 @@
+"""Regularised least squares, one observation at a time."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from overcast._check import Array
+from overcast._linalg import add_outer, apply, at_most, dot
+from overcast.features.design import Row
+from overcast.models.base import restored, too_large
+from overcast.models.linear.fit import Fit
+
+# Every rank-one update of V^-1 adds a rounding error, and loses digits as V grows between two factorisations.
+# Factorising again after this many updates, or once det V has grown by this much, keeps the drift below 1e-8.
+REFRESH_EVERY = 512
+MAX_GROWTH = math.log(1e6)
+# psi^T V^-1 psi is off by up to |psi|^2 / lambda rounding errors; features larger than this are factorised at once.
+MAX_SIZE = 1e6
+
+
+class Ridge(Fit):
+    """theta-hat = V^-1 sum_s psi_s y_s with V = lambda I + sum_s psi_s psi_s^T.
+
+    V itself is never formed: `root` is a triangular R with R^T R = sum_s psi_s psi_s^T up to the last factorisation,
+    which holds twice the digits, and `rows` holds the observations since then. A block is factorised with every row.
+
+    Examples
+    --------
+    >>> fit = Ridge((2,), ridge=1.0)
+    >>> fit.add(Row(np.array([1.0, 0.0])), 3.0)
+    >>> fit.theta
+    array([1.5, 0. ])
+    """
+
+    ridge: float
+
+    def __init__(self, shape: tuple[int, ...], ridge: float, leading: tuple[int, ...] = ()) -> None:
+        super().__init__(shape, leading)
+        self.ridge = ridge
+        d = shape[-1]
+        self._rows = np.empty((*leading, *shape[:-1], 0, d))  # room for observations since the last factorisation
+        self._take(solve(np.zeros((*leading, *shape, d)), np.zeros((*leading, *shape)), ridge))
+
+    def _take(self, solution: Solution) -> None:
+        self.root, self.target, self.inverse, self.theta, self._log_dets = solution
+        self.log_det = self._total(self._log_dets)
+        self._known_log_det = self.log_det
+        self._pending = 0
+
+    @property
+    def rows(self) -> Array:
+        """The observations since the last factorisation, shape (..., n, d)."""
+        return self._rows[..., : self._pending, :]
+
+    @property
+    def design(self) -> Array:
+        """V, shape (..., *shape, d)."""
+        seen = np.concatenate([self.root, self.rows], axis=-2)
+        return np.asarray(seen.swapaxes(-1, -2) @ seen + self.ridge * self._eye)
+
+    def add(self, row: Row, reward: float | Array) -> None:
+        """Add an observation by the Sherman-Morrison formula."""
+        if row.block is not None:
+            self._add_to_block(row, reward)
+            return
+        psi = row.psi
+        if self._pending + 1 >= REFRESH_EVERY or not at_most(dot(psi, psi), MAX_SIZE * self.ridge):
+            self._factorise(psi, reward)
+            return
+        u = apply(self.inverse, psi)
+        width2 = dot(psi, u)
+        single = psi.ndim == 1
+        log_det = self.log_det + (math.log1p(width2) if single else np.log1p(width2))
+        if not at_most(log_det - self._known_log_det, MAX_GROWTH):
+            self._factorise(psi, reward)
+            return
+        if self._pending == self._rows.shape[-2]:
+            more = np.empty((*psi.shape[:-1], max(8, self._pending), psi.shape[-1]))
+            self._rows = np.concatenate([self._rows, more], axis=-2)
+        self._rows[..., self._pending, :] = psi
+        self._pending += 1
+        self.target += psi * reward if single else psi * np.asarray(reward)[..., None]
+        add_outer(self.inverse, u, -1.0 / (1.0 + width2))
+        self.theta = apply(self.inverse, self.target)
+        self.log_det = log_det
+
+    def _factorise(self, psi: Array, reward: float | Array) -> None:
+        rows = np.concatenate([self.root, self.rows, psi[..., None, :]], axis=-2)
+        self._take(solve(rows, self.target + psi * np.asarray(reward)[..., None], self.ridge))
+
+    def _add_to_block(self, row: Row, reward: float | Array) -> None:
+        at, psi = self._at(row), row.psi
+        rows = np.concatenate([self.root[at], psi[..., None, :]], axis=-2)
+        found = solve(rows, self.target[at] + psi * np.asarray(reward)[..., None], self.ridge)
+        now = self.root, self.target, self.inverse, self.theta, self._log_dets
+        for array, value in zip(now, found, strict=True):
+            array[at] = value
+        self.log_det = self._total(self._log_dets)
+
+    def distance(self, theta: Array) -> Array:
+        error = theta.reshape(*theta.shape[:-1], *self.shape) - self.theta
+        seen = np.concatenate([apply(self.root, error), apply(self.rows, error)], axis=-1)
+        return np.sqrt(self._total(self.ridge * np.vecdot(error, error) + np.vecdot(seen, seen)))
+
+    def half(self) -> Array:
+        """Return the lower triangular A with A A^T = V^-1 and a positive diagonal, which is unique."""
+        try:
+            return np.asarray(np.linalg.cholesky(self.inverse), dtype=np.float64)
+        except np.linalg.LinAlgError:  # V^-1 has half the digits of what it was made from
+            eye = np.broadcast_to(math.sqrt(self.ridge) * self._eye, self.root.shape)
+            rows = np.concatenate([self.root, self.rows, eye], axis=-2)[..., ::-1]
+            size = np.linalg.norm(rows, axis=-2)
+            factor = _triangle(rows / size[..., None, :])
+            sign = np.sign(np.diagonal(factor, axis1=-2, axis2=-1))
+            upper = np.linalg.inv(factor) * sign[..., None, :] / size[..., :, None]
+            return np.asarray(upper[..., ::-1, ::-1])
+
+    def merge(self, other: Ridge) -> None:
+        rows = np.concatenate([self.root, self.rows, other.root, other.rows], axis=-2)
+        self._take(solve(rows, self.target + other.target, self.ridge))
+
+    def state(self) -> dict[str, Array]:
+        solution = Solution(self.root, self.target, self.inverse, self.theta, self._log_dets)
+        log_dets = {"log_det": self.log_det, "known_log_det": self._known_log_det}
+        return {name: np.array(value) for name, value in (solution._asdict() | log_dets | {"rows": self.rows}).items()}
+
+    def restore(self, state: dict[str, Array]) -> None:
+        kept = restored("Ridge", self.state(), state, {"rows": -2})
+        self._take(Solution(*(kept[name] for name in Solution._fields)))
+        self.log_det, self._known_log_det, self._rows = kept["log_det"], kept["known_log_det"], kept["rows"]
+        self._pending = self._rows.shape[-2]
+
+
+class Solution(NamedTuple):
+    """A factorised fit; with blocks, `log_dets` has one number per block."""
+
+    root: Array
+    target: Array
+    inverse: Array
+    theta: Array
+    log_dets: Array
+
+
+def solve(rows: Array, target: Array, ridge: float | Array) -> Solution:
+    """Return the fit to observations `rows` (..., n, d) whose products with the rewards sum to `target` (..., d).
+
+    It takes the QR factorisation of the rows, with columns scaled to unit length, so that features of very different
+    size do no harm.
+    """
+    d = target.shape[-1]
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            root = _triangle(rows) if rows.shape[-2] > d else rows
+            prior = np.sqrt(ridge)[..., None, None] * np.eye(d)
+            ridged = np.concatenate([root, np.broadcast_to(prior, (*root.shape[:-2], d, d))], axis=-2)
+            size = np.linalg.norm(ridged, axis=-2)  # (..., d)
+            factor = _triangle(ridged / size[..., None, :])
+            half = np.linalg.inv(factor) / size[..., :, None]  # V^-1 = half half^T
+            theta = apply(half, apply(half.swapaxes(-1, -2), target))
+        sound = bool(np.isfinite(theta).all())
+    except np.linalg.LinAlgError:
+        sound = False
+    if not sound:
+        raise too_large("LinearModel")
+    diagonal = np.abs(np.diagonal(factor, axis1=-2, axis2=-1)) * size
+    log_det = 2.0 * np.log(diagonal / np.sqrt(ridge)[..., None]).sum(axis=-1)
+    return Solution(root, target, half @ half.swapaxes(-1, -2), theta, np.asarray(log_det))
+
+
+def _triangle(rows: Array) -> Array:
+    return np.asarray(np.linalg.qr(rows, mode="r"))

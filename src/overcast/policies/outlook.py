@@ -1,0 +1,60 @@
+"""What a policy may ask about the coming round."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from overcast._check import Array
+from overcast.beliefs.base import Generators
+from overcast.models.base import Estimate, Learner, Mask
+
+
+class Outlook:
+    """Mean and width of all actions, and on demand what else the model can tell; shape (..., k) unless said otherwise.
+
+    mean : psi^T theta-hat
+    width : the norm of psi under V^-1: one standard deviation of the mean where a reward has `noise`
+    available : (k,) which actions may be taken, or None for all; the others are never chosen
+    """
+
+    __slots__ = ("_learner", "_view", "available", "estimate", "mean", "width")
+
+    def __init__(
+        self, learner: Learner, view: Any, available: Mask | None = None, estimate: Estimate | None = None
+    ) -> None:
+        self._learner = learner
+        self._view = view
+        self.available = available
+        self.estimate = learner.estimate(view) if estimate is None else estimate
+        self.mean, self.width = self.estimate
+
+    @property
+    def residual_share(self) -> float | Array | None:
+        """The share of the noise's variance that is left in the residuals, (...); None if the model cannot say."""
+        return self._learner.residual_share
+
+    @property
+    def prior(self) -> Array:
+        """The width before anything was learnt."""
+        return self._learner.prior(self._view)
+
+    @property
+    def noise(self) -> Array:
+        """The standard deviation of a reward around its expectation, in the unit of the widths."""
+        return self._learner.noise(self._view)
+
+    def draw(self, rng: Generators) -> Array:
+        """Return a joint deviation of all means: normal, with standard deviation `width`, correlated as they are."""
+        return self._learner.draw(self._view, rng)
+
+    def perturb(self, rng: Generators) -> Array:
+        """Return how far all means move when independent standard normal noise is added to every past reward."""
+        return self._learner.perturb(self._view, rng)
+
+    def highest(self, values: Array) -> Array:
+        """Return the highest of the available actions' values (..., k), shape (..., 1)."""
+        if self.available is not None:
+            values = np.where(self.available, values, -np.inf)
+        return np.asarray(values.max(axis=-1, keepdims=True))

@@ -1,0 +1,71 @@
+"""A batch: trials of one simulation that run in lock-step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from overcast import _check
+from overcast.environments.base import Environment
+from overcast.models.base import Mask, Model
+from overcast.policies import Policy
+from overcast.round import Samples, check_pair, check_samples
+
+Setting = Literal["exact", "observed", "hidden"]
+
+
+def batches_of(model: Model, trials: int) -> Iterator[tuple[int, int]]:
+    """Yield the first trial and the number of trials of each batch."""
+    size = getattr(model, "batch", trials)  # Batch itself raises TypeError for an object that is not a model
+    for first in range(0, trials, size):
+        yield first, min(size, trials - first)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some trials of a simulation, from number `first` on: the unit of work that goes to a worker.
+
+    revealed : share of rounds whose context is revealed in the observed setting
+    watched : rounds after which the distance of the true theta to the estimate is kept
+    """
+
+    env: Environment
+    model: Model
+    policy: Policy
+    samples: Samples
+    steps: int
+    setting: Setting
+    seed: int
+    first: int
+    trials: int
+    revealed: float = 1.0
+    watched: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if isinstance(self.env, type) or not isinstance(self.env, Environment):
+            raise TypeError(f"simulate: env must be an environment with a start method, got {_check.short(self.env)}")
+        check_pair("simulate", self.model, self.policy)
+        if str(self.setting) not in get_args(Setting):
+            got = _check.short(self.setting)
+            raise ValueError(f"simulate: setting must be 'exact', 'observed' or 'hidden', got {got}")
+        check_samples("simulate", self.samples)
+        _check.integer("simulate", "steps", self.steps, at_least=1)
+        _check.integer("simulate", "seed", self.seed, at_least=0)
+        share = _check.number("simulate", "revealed", self.revealed, at_least=0.0, at_most=1.0)
+        if share < 1.0 and self.setting != "observed":
+            raise ValueError(f"simulate: revealed is for setting 'observed', got {share} with {self.setting!r}")
+
+    def generators(self, stream: int) -> list[np.random.Generator]:
+        """Return one generator per trial: stream 0 is for the environment, 1 for the learner, 2 for what is shown."""
+        trials = range(self.first, self.first + self.trials)
+        seeds = (np.random.SeedSequence(self.seed, spawn_key=(trial, stream)) for trial in trials)
+        return [np.random.default_rng(seed) for seed in seeds]
+
+    def shown(self) -> Mask | None:
+        """Return a mask (r, t) of the contexts that are revealed; None if all are."""
+        if self.revealed == 1.0:
+            return None
+        return np.stack([rng.random(self.steps) for rng in self.generators(2)]) < self.revealed

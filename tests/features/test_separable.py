@@ -1,0 +1,135 @@
+"""Maps of products: terms, their expectations and covariances, for one belief and for stacks."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from feature_support import BELIEFS, POINTS, SEPARABLE, STACKS, Rule
+from overcast.beliefs import Belief, Ensemble, Gaussian, NoClosedForm, PointMass, Sampler
+from overcast.beliefs.stacked import BeliefStack, Catalogue, CorrelatedStack, PointStack
+from overcast.features import Bilinear, Polynomial, Quadratic, Separable
+from support import refused
+
+RNG = np.random.default_rng(0)
+ACTIONS = RNG.normal(size=(4, 3))
+CONTEXTS = RNG.normal(size=(5, 3))
+each_separable = pytest.mark.parametrize("features", SEPARABLE, ids=repr)
+
+
+@each_separable
+def test_every_feature_is_an_action_term_times_a_context_term(features: Separable) -> None:
+    z, s = features.action_terms(ACTIONS), features.context_terms(CONTEXTS)
+    j, m = features.pairs(3, 3)
+    phi = features(ACTIONS, CONTEXTS)
+    for k, n, i in itertools.product(range(len(ACTIONS)), range(len(CONTEXTS)), range(phi.shape[2])):
+        assert phi[k, n, i] == pytest.approx(z[k, j[i]] * s[n, m[i]], rel=1e-14)
+
+
+@each_separable
+def test_width_from_the_terms_alone(features: Separable) -> None:
+    """psi^T V^-1 psi = z^T (S^T V^-1 S) z with S = diag(E[s]_m) E, E the 0/1 matrix from terms to features."""
+    belief = Gaussian(CONTEXTS[0], np.cov(CONTEXTS.T))
+    j, m = features.pairs(3, 3)
+    z = features.action_terms(ACTIONS)
+    root = np.random.default_rng(1).normal(size=(len(j), len(j)))
+    inverse = np.linalg.inv(np.eye(len(j)) + root @ root.T)
+    terms = features.expected_terms(belief)
+    S = np.zeros((len(j), z.shape[1]))
+    for i in range(len(j)):
+        S[i, j[i]] = terms[m[i]]
+    psi = features.expected(ACTIONS, belief)
+    np.testing.assert_allclose(z @ S.T, psi, rtol=1e-12, atol=1e-14)
+    for k in range(len(ACTIONS)):
+        assert psi[k] @ inverse @ psi[k] == pytest.approx(z[k] @ (S.T @ inverse @ S) @ z[k], rel=1e-10)
+
+
+@each_separable
+def test_sampled_terms_are_the_mean_of_the_terms_of_the_draws(features: Separable) -> None:
+    members = Ensemble(CONTEXTS)
+    draws = members.sample(9, np.random.default_rng(2))
+    got = features.sampled_terms(members, 9, np.random.default_rng(2))
+    np.testing.assert_allclose(got, sum(features.context_terms(c) for c in draws) / 9, rtol=1e-13, atol=1e-15)
+    stack = Catalogue([members, PointMass(CONTEXTS[0])]).pick(np.array([0, 1]))
+    together = features.sampled_terms(stack, 9, [np.random.default_rng(2), np.random.default_rng(3)])
+    np.testing.assert_allclose(together, [got, features.context_terms(CONTEXTS[0])], rtol=1e-13, atol=1e-15)
+
+
+@each_separable
+def test_terms_take_leading_axes(features: Separable) -> None:
+    stack = np.random.default_rng(3).normal(size=(2, 4, 3))
+    np.testing.assert_array_equal(features.action_terms(stack), [features.action_terms(x) for x in stack])
+    np.testing.assert_array_equal(features.context_terms(stack), [features.context_terms(c) for c in stack])
+
+
+@pytest.mark.parametrize(("stack", "beliefs"), STACKS.values(), ids=STACKS.keys())
+@each_separable
+def test_stacks_give_the_terms_of_every_trial(features: Separable, stack: BeliefStack, beliefs: list[Belief]) -> None:
+    expected = [features.expected_terms(belief) for belief in beliefs]
+    np.testing.assert_allclose(features.expected_terms(stack), expected, rtol=1e-12, atol=1e-14)
+
+
+def test_a_stack_with_a_sampler_has_no_closed_form() -> None:
+    beliefs: list[Belief] = [PointMass([0.0, 1.0]), Sampler(lambda n, rng: rng.normal(size=(n, 2)), dim=2)]
+    with refused(NoClosedForm, "Quadratic", "CatalogueStack", "samples="):
+        Quadratic().expected_terms(Catalogue(beliefs).pick(np.array([0, 0])))
+
+
+@pytest.mark.parametrize(("belief", "rule"), BELIEFS.values(), ids=BELIEFS.keys())
+@each_separable
+def test_covariances_of_terms_over_an_exact_rule(features: Separable, belief: Belief, rule: Rule) -> None:
+    """Terms up to degree three, so products up to six: the rules are exact for all of them."""
+    points, weights = rule
+    terms = features.context_terms(points)
+    centred = terms - weights @ terms
+    got = features.term_covariance(belief)
+    np.testing.assert_allclose(got, np.einsum("n,ni,nj->ij", weights, centred, centred), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(got, got.T, rtol=0, atol=1e-14)
+
+
+def test_the_terms_of_a_point_do_not_vary_at_all() -> None:
+    for features in SEPARABLE:
+        for belief in (PointMass([1e5 / 3, 0.1]), PointStack(POINTS * 1e5 / 3)):
+            assert not features.term_covariance(belief).any()
+
+
+@pytest.mark.parametrize("features", [Quadratic(), Polynomial(2)], ids=repr)
+def test_covariances_without_a_closed_form_come_from_draws_that_are_the_same_each_time(features: Separable) -> None:
+    """Within six standard errors, estimated from more draws: 2e-9 per entry."""
+    sampler = Sampler(lambda n, rng: rng.normal([1.0, -0.5], [0.8, 1.4], size=(n, 2)), dim=2)
+    got = features.term_covariance(sampler)
+    np.testing.assert_array_equal(got, features.term_covariance(sampler))
+    exact = features.term_covariance(Gaussian([1.0, -0.5], [0.64, 1.96]))
+    terms = features.context_terms(sampler.sample(4000, np.random.default_rng(7)))
+    centred = terms - terms.mean(axis=0)
+    error = (centred[:, :, None] * centred[:, None, :]).std(axis=0) / np.sqrt(256)
+    assert (np.abs(got - exact) <= 6 * error).all()
+    mixed = Catalogue([sampler, PointMass([0.0, 1.0])]).pick(np.array([1, 0]))
+    np.testing.assert_array_equal(features.term_covariance(mixed), [np.zeros_like(got), got])
+
+
+ROOTS = np.random.default_rng(8).normal(size=(5, 2, 2))
+
+
+@pytest.mark.parametrize(("stack", "beliefs"), STACKS.values(), ids=STACKS.keys())
+@each_separable
+def test_stacks_give_the_covariances_of_every_trial(
+    features: Separable, stack: BeliefStack, beliefs: list[Belief]
+) -> None:
+    expected = [features.term_covariance(belief) for belief in beliefs]
+    np.testing.assert_allclose(features.term_covariance(stack), expected, rtol=1e-10, atol=1e-12)
+
+
+@each_separable
+def test_correlated_stacks_give_the_covariances_of_every_trial(features: Separable) -> None:
+    expected = [features.term_covariance(Gaussian(mean, A @ A.T)) for mean, A in zip(POINTS, ROOTS, strict=True)]
+    got = features.term_covariance(CorrelatedStack(POINTS, ROOTS))
+    np.testing.assert_allclose(got, expected, rtol=1e-10, atol=1e-12)
+
+
+def test_the_covariance_of_points_that_stand_for_a_belief() -> None:
+    points, weights = np.random.default_rng(0).normal(size=(5, 2)), np.array([0.1, 0.2, 0.3, 0.15, 0.25])
+    got = Bilinear()._covariance_of_stand_in(Ensemble(points, weights))
+    np.testing.assert_allclose(got, np.cov(points.T, aweights=weights, bias=True), rtol=1e-12)
