@@ -30,6 +30,9 @@ class Flat(oc.Belief):
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         return rng.random((n, 1))
 
+    def moments(self, powers: Any) -> Array:
+        return np.array([1 / (1 + p) for (p,) in powers])
+
     def _cdf(self, values: Array) -> Array:
         return np.clip(values, 0.0, 1.0)
 
@@ -84,40 +87,6 @@ def test_an_error_in_place_of_a_mean_must_say_what_to_do() -> None:
         testing.check_belief(Flat(mean=unknown))
 
 
-class _Belief(oc.Belief):
-    """Uniform on [0, 1], with one part of it replaced."""
-
-    dim = 1
-
-    def __init__(self, **parts: Any) -> None:
-        for name, part in parts.items():
-            setattr(self, name, part)
-
-    def mean(self) -> Array:
-        return np.array([0.5])
-
-    def cov(self) -> Array:
-        return np.array([[1 / 12]])
-
-    def sample(self, n: int, rng: np.random.Generator) -> Array:
-        return rng.random((n, 1))
-
-    def moments(self, powers: Any) -> Array:
-        return np.array([1 / (1 + p) for (p,) in powers])
-
-    def to_json(self) -> dict[str, Any]:
-        return {"type": "_Belief"}
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> _Belief:
-        return cls()
-
-
-def test_a_belief_of_ones_own() -> None:
-    """Six standard errors: 1e-8."""
-    testing.check_belief(_Belief())
-
-
 @pytest.mark.parametrize(
     ("parts", "words"),
     [
@@ -138,5 +107,5 @@ def test_a_belief_of_ones_own() -> None:
     ],
 )
 def test_faulty_beliefs(parts: dict[str, Any], words: str) -> None:
-    with pytest.raises(AssertionError, match=rf"^_Belief: .*{words}"):
-        testing.check_belief(_Belief(**parts))
+    with pytest.raises(AssertionError, match=rf"^Flat: .*{words}"):
+        testing.check_belief(Flat(**parts))

@@ -108,14 +108,14 @@ class Weighted(Fit):
     @property
     def residual_share(self) -> float | Array:
         """1 - gamma / t with t the number of rounds that count, shape (...); 1 before the first."""
-        if self.inverse.ndim == 2:  # asked for in every round, so without arrays
-            used = max(self._parameters - float(self.ridge) * float(self.inverse.trace()), 0.0)
-            return max(1.0 - used / max(self._counting, 1.0), 0.0)
-        return np.maximum(1.0 - self.used / max(self._counting, 1.0), 0.0)
+        share = 1.0 - self.used / max(self._counting, 1.0)
+        return max(share, 0.0) if isinstance(share, float) else np.maximum(share, 0.0)
 
     @property
-    def used(self) -> Array:
+    def used(self) -> float | Array:
         """gamma, the number of parameters that rewards rather than the prior determine, shape (...)."""
+        if self.inverse.ndim == 2:  # every round asks for it, and plain numbers cost a fraction of arrays without axes
+            return max(self._parameters - float(self.ridge) * float(self.inverse.trace()), 0.0)
         trace = self._total(self.inverse.trace(axis1=-2, axis2=-1))
         return np.maximum(self._parameters - self.ridge * trace, 0.0)
 
