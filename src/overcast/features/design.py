@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from overcast._check import Array
 from overcast._linalg import Indices
 from overcast.beliefs.base import Beliefs
+from overcast.features.standard import Frame, Moments
 
 if TYPE_CHECKING:
     from overcast.features.base import FeatureMap
@@ -38,11 +39,13 @@ class Row(NamedTuple):
     psi : (..., d) expected features; only those of the action's block if the map has blocks
     cov : (..., d (d + 1) / 2) their covariance under the belief, folded (`_linalg.folded`); None unless requested
     block : (...) number of the block; None if the map has no blocks
+    seen : moments of the context terms under the belief, from which standard features follow; None without those
     """
 
     psi: Array
     cov: Array | None = None
     block: Indices | None = None
+    seen: Moments | None = None
 
 
 class Design(ABC):
@@ -57,6 +60,8 @@ class Design(ABC):
     shape: tuple[int, ...]
     #: shape of the terms in the view of one belief
     terms_shape: tuple[int, ...]
+    #: number of context terms that standard features follow from; 0 if features are taken as they are
+    terms: int = 0
 
     def __init__(self, features: FeatureMap, actions: Array, c: int) -> None:
         self._features = features
@@ -76,6 +81,29 @@ class Design(ABC):
             return View(self._expected(beliefs), beliefs)
         # The average over draws differs from the expectation by a variance of its own.
         return View(self._sampled(beliefs, samples, rng), beliefs, 1.0 / samples)
+
+    def standard(self) -> Design:
+        """Return the design with action terms in standard form, whose `frame` does the same for contexts.
+
+        A map of any form is returned as it is: its features are taken to be of one size.
+        """
+        return self
+
+    def moments(self, view: View) -> Moments | None:
+        """Return mean and variance of the context terms under the belief; None if standard features need none."""
+        return None
+
+    def frame(self, moments: Moments) -> Frame:
+        """Return standard features for contexts with these moments."""
+        raise NotImplementedError
+
+    def through(self, view: View, frame: Frame) -> View:
+        """Return the view whose features are standard ones."""
+        raise NotImplementedError
+
+    def coefficients(self, frame: Frame | None) -> Array | None:
+        """Return the matrix that turns the map's features into standard ones, (..., d, d); None if they are equal."""
+        return None
 
     @abstractmethod
     def _expected(self, beliefs: Beliefs) -> Array:

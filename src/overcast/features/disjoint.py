@@ -10,11 +10,12 @@ import numpy as np
 
 from overcast import _check
 from overcast._check import Array
-from overcast._linalg import Indices, folded, upper
+from overcast._linalg import Indices, apply, folded, upper
 from overcast.beliefs.base import Beliefs
 from overcast.features.base import FeatureMap, no_closed_form
 from overcast.features.design import Design, Index, Row, View, pick
 from overcast.features.linear import Bilinear
+from overcast.features.standard import Frame, Moments, of_moments
 
 # The context terms of this map are the context itself.
 _CONTEXT = Bilinear()
@@ -67,11 +68,30 @@ class Disjoint(FeatureMap):
 class DisjointDesign(Design):
     """The terms of a view are E[c], shape (..., c): the features of every action, each in its own block."""
 
-    def __init__(self, features: Disjoint, actions: Array, c: int) -> None:
+    def __init__(self, features: Disjoint, actions: Array, c: int, standard: bool = False) -> None:
         super().__init__(features, actions, c)
-        self._actions = actions
+        self._map, self._actions, self._standard = features, actions, standard
         self._blocks = features.blocks(actions)  # (k,) or (r, k)
         self.shape, self.terms_shape = (features.k, c), (c,)
+        self.terms = c if standard else 0
+
+    def standard(self) -> DisjointDesign:
+        return DisjointDesign(self._map, self._actions, self._context_dim, standard=True)
+
+    def moments(self, view: View) -> Moments | None:
+        if not self._standard:
+            return None
+        return Moments(view.terms, np.broadcast_to(view.beliefs.variance() * (1.0 + view.excess), view.terms.shape))
+
+    def frame(self, moments: Moments) -> Frame:
+        matrix, one = of_moments(moments)
+        return Frame(matrix, matrix, np.repeat(one[..., None, :], self.shape[0], axis=-2))
+
+    def through(self, view: View, frame: Frame) -> View:
+        return view._replace(terms=apply(frame.terms, view.terms))
+
+    def coefficients(self, frame: Frame | None) -> Array | None:
+        return None if frame is None else frame.matrix
 
     def _expected(self, beliefs: Beliefs) -> Array:
         if not beliefs.exact:
@@ -103,7 +123,7 @@ class DisjointDesign(Design):
 
     def row(self, view: View, index: Index, cov: bool) -> Row:
         block = pick(self._blocks, index, self._blocks.shape[:-1])
-        return Row(view.terms.copy(), self._covariance(view) if cov else None, block)
+        return Row(view.terms.copy(), self._covariance(view) if cov else None, block, self.moments(view))
 
     def _covariance(self, view: View) -> Array:
         return folded(_CONTEXT.term_covariance(view.beliefs)) * (1.0 + view.excess)

@@ -12,6 +12,7 @@ from overcast._check import Array
 from overcast._linalg import Indices
 from overcast.beliefs.base import Beliefs
 from overcast.features.separable import Separable
+from overcast.features.standard import Moments, Side, of_moments, of_vectors
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,16 @@ class Linear(Separable):
         j = np.concatenate([np.arange(a), np.full(c, a)])
         m = np.concatenate([np.zeros(a, dtype=np.intp), 1 + np.arange(c)])
         return j, m
+
+    def standard_actions(self, actions: Array) -> Side:
+        return _beside_one(of_vectors(actions), -1)
+
+    def standard_contexts(self, moments: Moments) -> Side:
+        coordinates = Moments(moments.mean[..., 1:], moments.variance[..., 1:])
+        side = _beside_one(of_moments(coordinates), 0)
+        one = np.zeros_like(side.one)
+        one[..., 0] = 1.0  # a constant of the actions is one of the functions
+        return Side(side.matrix, one)
 
     def _term_names(self, actions: Sequence[str], contexts: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
         return [*actions, "1"], ["1", *contexts]
@@ -78,6 +89,12 @@ class Bilinear(Separable):
     def pairs(self, a: int, c: int) -> tuple[Indices, Indices]:
         return np.repeat(np.arange(a), c), np.tile(np.arange(c), a)
 
+    def standard_actions(self, actions: Array) -> Side:
+        return of_vectors(actions)
+
+    def standard_contexts(self, moments: Moments) -> Side:
+        return of_moments(moments)
+
     def _term_names(self, actions: Sequence[str], contexts: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
         return actions, contexts
 
@@ -86,3 +103,12 @@ class Bilinear(Separable):
 
     def _term_covariance(self, beliefs: Beliefs) -> Array:
         return beliefs.cov()
+
+
+def _beside_one(side: Side, at: int) -> Side:
+    """Return standard terms with a further term, always 1, in the first place (0) or the last (-1)."""
+    p = side.one.shape[-1]
+    matrix, one = np.zeros((*side.one.shape[:-1], p + 1, p + 1)), np.zeros((*side.one.shape[:-1], p + 1))
+    rest = slice(1, None) if at == 0 else slice(None, -1)
+    matrix[..., rest, rest], matrix[..., at, at], one[..., rest] = side.matrix, 1.0, side.one
+    return Side(matrix, one)

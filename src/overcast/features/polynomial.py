@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from overcast._linalg import Indices, triangle
 from overcast.beliefs._moments import Powers, exponents
 from overcast.beliefs.base import Beliefs
 from overcast.features.separable import Separable
+from overcast.features.standard import CONSTANT, Moments, Side, hermite, orthonormal, products, shifted
 
 _ONE = np.ones(1)
 
@@ -83,6 +86,36 @@ class Polynomial(Separable):
 
     def context_terms(self, contexts: Array) -> Array:
         return _monomials(contexts, self.degree)
+
+    def standard_actions(self, actions: Array) -> Side:
+        mean, size, of_each = self._orthonormal(actions)
+        return self._side(of_each @ shifted(mean, size, self.degree))
+
+    def standard_action_terms(self, actions: Array) -> Array:
+        mean, size, of_each = self._orthonormal(actions)
+        powers = exponents(actions.shape[-1], self.degree)
+        standard = (actions - mean[..., None, :]) / size[..., None, :]  # in time, lest digits cancel
+        return np.asarray(_monomials(standard, self.degree) @ products(of_each, powers).swapaxes(-1, -2))
+
+    def standard_contexts(self, moments: Moments) -> Side:
+        c = next(c for c in count(1) if len(exponents(c, self.degree)) == moments.mean.shape[-1])
+        mean, variance = moments.mean[..., 1 : 1 + c], moments.variance[..., 1 : 1 + c]  # of the coordinates
+        size = np.sqrt(np.where(variance > CONSTANT * mean * mean, variance, mean * mean))
+        return self._side(hermite(self.degree) @ shifted(mean, np.where(size > 0.0, size, 1.0), self.degree))
+
+    def _orthonormal(self, actions: Array) -> tuple[Array, Array, Array]:
+        """Return mean and size of the coordinates, and polynomials of each that are orthonormal over the actions."""
+        mean, deviation, largest = actions.mean(axis=-2), actions.std(axis=-2), np.abs(actions).max(axis=-2)
+        size = np.where(deviation > math.sqrt(CONSTANT) * largest, deviation, np.where(largest > 0.0, largest, 1.0))
+        standard = (actions - mean[..., None, :]) / size[..., None, :]
+        return mean, size, orthonormal(standard.swapaxes(-1, -2), self.degree)
+
+    def _side(self, of_each: Array) -> Side:
+        """Return the products of polynomials (..., c, n, n) of the coordinates; the first product is 1."""
+        matrix = products(of_each, exponents(of_each.shape[-3], self.degree))
+        one = np.zeros(matrix.shape[:-1])
+        one[..., 0] = 1.0
+        return Side(matrix, one)
 
     def pairs(self, a: int, c: int) -> tuple[Indices, Indices]:
         of_action = exponents(a, self.degree).sum(axis=1)

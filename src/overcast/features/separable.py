@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from overcast._check import Array
-from overcast._linalg import Indices, triangle
+from overcast._linalg import Indices, apply, triangle
 from overcast.beliefs._moments import average
 from overcast.beliefs.base import Belief, Beliefs, NoClosedForm
 from overcast.features.base import FeatureMap, no_closed_form
 from overcast.features.design import Design, Index, Row, View, pick
+from overcast.features.standard import Frame, Moments, Side, scaled
 
 # With at most this many terms p, a table stores the p (p + 1) / 2 distinct products z_i z_j of every action, and one
 # matrix product gives the quadratic forms z^T G z of all actions. A larger table takes longer to read than it saves.
@@ -78,6 +79,18 @@ class Separable(FeatureMap):
         centred = terms - weights @ terms
         return np.asarray((centred * weights[:, None]).T @ centred)
 
+    def standard_actions(self, actions: Array) -> Side:
+        """Return standard action terms for actions (..., k, a): here each term is brought to mean square one."""
+        return scaled(np.sqrt((self.action_terms(actions) ** 2).mean(axis=-2)))
+
+    def standard_action_terms(self, actions: Array) -> Array:
+        """Return the standard terms themselves, (..., k, p)."""
+        return np.asarray(self.action_terms(actions) @ self.standard_actions(actions).matrix.swapaxes(-1, -2))
+
+    def standard_contexts(self, moments: Moments) -> Side:
+        """Return standard context terms for contexts with these moments: here each is brought to mean square one."""
+        return scaled(np.sqrt(moments.mean**2 + moments.variance))
+
     def size(self, a: int, c: int) -> int:
         return len(self.pairs(a, c)[0])
 
@@ -107,12 +120,16 @@ class SeparableDesign(Design):
     between the two z is formed once per round. Cov(phi) of an action is z z^T times Cov(s), entry by entry.
     """
 
-    def __init__(self, features: Separable, actions: Array, c: int) -> None:
+    def __init__(self, features: Separable, actions: Array, c: int, standard: bool = False) -> None:
         super().__init__(features, actions, c)
-        self._map = features
+        self._map, self._actions = features, actions
+        self._of_actions = features.standard_actions(actions) if standard else None
         j, self._context_term = features.pairs(actions.shape[-1], c)
-        z = features.action_terms(actions)  # (k, p) or (r, k, p)
+        self._action_term = j
+        # (k, p) or (r, k, p)
+        z = features.standard_action_terms(actions) if standard else features.action_terms(actions)
         d, self._leading = len(j), z.shape[:-2]
+        self.terms = int(self._context_term.max()) + 1 if standard else 0
         self.shape = self.terms_shape = (d,)
         self._z_of_feature = np.ascontiguousarray(z[..., j])  # (k, d) or (r, k, d)
         self._expand = np.zeros((d, z.shape[-1]))  # E
@@ -128,6 +145,50 @@ class SeparableDesign(Design):
         self._table_of_terms = np.ascontiguousarray(_products(z).T) if few else None  # (p (p + 1) / 2, k)
         self._entries_of_terms, self._ones = np.ravel_multi_index(triangle(p)[:2], (p, p)), np.ones((1, p))
         self._products: Array | None = None  # z_i z_j of all actions, from the first covariance on
+
+    def standard(self) -> SeparableDesign:
+        return SeparableDesign(self._map, self._actions, self._context_dim, standard=True)
+
+    @cached_property
+    def _first(self) -> Indices:
+        """A feature with each context term, (q,)."""
+        return np.unique(self._context_term, return_index=True)[1]
+
+    @cached_property
+    def _same_action_term(self) -> Array:
+        return np.asarray(self._action_term[:, None] == self._action_term, dtype=np.float64)
+
+    @cached_property
+    def _same_context_term(self) -> Array:
+        return np.asarray(self._context_term[:, None] == self._context_term, dtype=np.float64)
+
+    def moments(self, view: View) -> Moments | None:
+        if self._of_actions is None:
+            return None
+        return self._moments(view, self._map.term_covariance(view.beliefs))
+
+    def _moments(self, view: View, cov: Array) -> Moments:
+        return Moments(view.terms.take(self._first, axis=-1), cov.diagonal(axis1=-2, axis2=-1) * (1.0 + view.excess))
+
+    def frame(self, moments: Moments) -> Frame:
+        assert self._of_actions is not None
+        terms, of_context = self._map.standard_contexts(moments)
+        m, of_action = self._context_term, self._of_actions.one
+        matrix = terms[..., m[:, None], m] * self._same_action_term
+        one = of_action.take(self._action_term, axis=-1) * of_context.take(m, axis=-1)
+        # Features are products: the constant is one of them only if all of its products are.
+        full = np.count_nonzero(of_action, axis=-1) * np.count_nonzero(of_context, axis=-1)
+        return Frame(terms, matrix, one * (np.count_nonzero(one, axis=-1) == full)[..., None])
+
+    def through(self, view: View, frame: Frame) -> View:
+        terms = apply(frame.terms, view.terms.take(self._first, axis=-1))
+        return view._replace(terms=terms.take(self._context_term, axis=-1))
+
+    def coefficients(self, frame: Frame | None) -> Array | None:
+        if frame is None or self._of_actions is None:
+            return None
+        j = self._action_term
+        return np.asarray(frame.matrix @ (self._of_actions.matrix[..., j[:, None], j] * self._same_context_term))
 
     @cached_property
     def _all(self) -> Indices:
@@ -175,11 +236,13 @@ class SeparableDesign(Design):
     def row(self, view: View, index: Index, cov: bool) -> Row:
         z = pick(self._z_of_feature, index, self._leading)
         if not cov:
-            return Row(z * view.terms)
+            return Row(z * view.terms, seen=self.moments(view))
         if self._products is None and self._z_of_feature.size // self.shape[0] * len(self._upper) <= MAX_TABLE:
             self._products = _products(self._z_of_feature)
         products = _products(z) if self._products is None else pick(self._products, index, self._leading)
-        return Row(z * view.terms, products * self._covariance(view, self._upper))
+        full = self._map.term_covariance(view.beliefs)
+        seen = None if self._of_actions is None else self._moments(view, full)
+        return Row(z * view.terms, products * self._entries_of(full, view, self._upper), seen=seen)
 
     def _forms(self, G: Array) -> Array:
         """Return z^T G z of all actions for G (..., p, p), shape (..., k)."""
@@ -191,7 +254,9 @@ class SeparableDesign(Design):
 
     def _covariance(self, view: View, places: Indices) -> Array:
         """Return the entries of Cov(s) at these places, counted row by row, shape (..., *places.shape)."""
-        full = self._map.term_covariance(view.beliefs)
+        return self._entries_of(self._map.term_covariance(view.beliefs), view, places)
+
+    def _entries_of(self, full: Array, view: View, places: Indices) -> Array:
         picked = full.reshape(*full.shape[:-2], -1).take(places, axis=-1)
         return picked * (1.0 + view.excess) if view.excess else picked
 

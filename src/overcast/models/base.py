@@ -98,6 +98,12 @@ class Learner(ABC):
         return None
 
     @property
+    def even_variance(self) -> float | Array | None:
+        """The variance with which t rewards determine f if they are spread evenly, noise^2 gamma / t, shape (...);
+        None if unknown. Where the squared width of an action is larger, the action lags behind."""
+        return None
+
+    @property
     def parameters(self) -> Parameters:
         """What was learnt besides the estimates."""
         return Parameters()

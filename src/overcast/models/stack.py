@@ -51,6 +51,11 @@ class LearnerStack(Learner):
         each = [learner.residual_share for learner in self.learners]
         return None if any(share is None for share in each) else np.array(each)
 
+    @property
+    def even_variance(self) -> Array | None:
+        each = [learner.even_variance for learner in self.learners]
+        return None if any(variance is None for variance in each) else np.array(each)
+
     def prior(self, view: list[Any]) -> Array:
         return np.stack(self._each(lambda learner, own: learner.prior(own), view))
 

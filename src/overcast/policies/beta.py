@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import numpy as np
@@ -13,6 +12,9 @@ from overcast.confidence import Confidence
 from overcast.models.base import Progress
 from overcast.policies.base import Policy
 from overcast.policies.outlook import Outlook
+
+# The default beta is LEAST while rewards leave no residuals, and grows to 1; GROWTH is that of the further part.
+LEAST, GROWTH = 0.3, 0.7
 
 Beta = float | Callable[[int], float] | Confidence | None
 
@@ -45,10 +47,7 @@ class WithBeta(Policy):
         if isinstance(self.beta, float):
             return self.beta
         if self.beta is None:
-            share = outlook.residual_share
-            if isinstance(share, float):
-                return 1.0 + math.sqrt(share)
-            return 2.0 if share is None else 1.0 + np.sqrt(share)
+            return _untuned(outlook)
         if isinstance(self.beta, Confidence):
             return self.beta.beta(progress)
         t = int(progress.round)
@@ -57,6 +56,16 @@ class WithBeta(Policy):
     def half_interval(self, outlook: Outlook, progress: Progress) -> Array:
         """Return beta_t times the width, half the confidence interval of each action, (..., k)."""
         beta = self.beta_at(outlook, progress)
-        if isinstance(beta, np.ndarray) and beta.ndim:
+        if isinstance(beta, np.ndarray) and beta.ndim < outlook.width.ndim and beta.ndim:
             beta = beta[..., None]
         return beta * outlook.width
+
+
+def _untuned(outlook: Outlook) -> float | Array:
+    """Return the default beta of each action, (..., k); 2 for models that do not know their scale."""
+    share, even = outlook.residual_share, outlook.even_variance
+    if share is None or even is None:
+        return 2.0
+    left = np.asarray(share)[..., None]
+    lag = np.log(np.maximum(outlook.width**2 / np.asarray(even)[..., None], 1.0))
+    return np.sqrt((LEAST + (1.0 - LEAST) * np.sqrt(left)) ** 2 + GROWTH * left**2 * lag)

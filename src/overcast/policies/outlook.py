@@ -36,6 +36,11 @@ class Outlook:
         return self._learner.residual_share
 
     @property
+    def even_variance(self) -> float | Array | None:
+        """The squared width of an action that is known as well as the average, (...); None if the model cannot say."""
+        return self._learner.even_variance
+
+    @property
     def prior(self) -> Array:
         """The width before anything was learnt."""
         return self._learner.prior(self._view)

@@ -10,6 +10,7 @@ import numpy as np
 from overcast._check import Array
 from overcast._linalg import apply
 from overcast.features.design import Row
+from overcast.features.standard import Frame, Moments
 
 # Least share of a direction's precision that comes from data; less is lost in rounding.
 MIN_SHARE = 1e-12
@@ -75,6 +76,20 @@ class Fit(ABC):
     def scaled(self) -> bool | np.ndarray[Any, np.dtype[np.bool_]]:
         """Whether `noise2` is given or was learnt from rewards, (...)."""
         return True
+
+    #: turns features into those that theta is about; None if they are the same
+    frame: Frame | None = None
+    #: whether estimates should be made `seeing` the belief that they are about
+    young: bool = False
+
+    def seeing(self, moments: Moments) -> Fit:
+        """Return this fit as it is in the light of the belief with these moments."""
+        return self
+
+    @property
+    def even_variance(self) -> float | Array | None:
+        """`Learner.even_variance`, (...); None if unknown."""
+        return None
 
     @property
     def residual_share(self) -> float | Array | None:

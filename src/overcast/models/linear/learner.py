@@ -28,18 +28,32 @@ class LinearLearner(LastingLearner):
         self.design = design
         self.fit = fit
         d = design.shape[-1]
+        self._last: tuple[View, Fit] | None = None  # the view that was last seen by a young fit, and what it made of it
         self.heavy = design.k * d * d > MATRICES or max(design.k, d) * d > VECTORS
 
     def view(self, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> View:
         return self.design.view(beliefs, samples, rng)
 
     def estimate(self, view: View) -> Estimate:
-        return Estimate(self.design.along(view, self.fit.theta), root(self.design.quadratic(view, self.fit.inverse)))
+        fit, view = self._seeing(view)
+        return Estimate(self.design.along(view, fit.theta), root(self.design.quadratic(view, fit.inverse)))
+
+    def _seeing(self, view: View) -> tuple[Fit, View]:
+        """Return the fit for decisions about a belief, and the belief's view in the fit's features."""
+        fit = self.fit
+        if fit.young:
+            if self._last is None or self._last[0] is not view:
+                moments = self.design.moments(view)
+                assert moments is not None
+                self._last = view, fit.seeing(moments)
+            fit = self._last[1]
+        return fit, view if fit.frame is None else self.design.through(view, fit.frame)
 
     def evidence(self, view: View, index: Index) -> Row:
         return self.design.row(view, index, self.fit.aware)
 
     def learn(self, evidence: Row, reward: float | Array) -> None:
+        self._last = None
         self.fit.add(evidence, reward)
 
     @property
@@ -51,32 +65,49 @@ class LinearLearner(LastingLearner):
         return self.fit.residual_share
 
     @property
+    def even_variance(self) -> float | Array | None:
+        return self.fit.even_variance
+
+    @property
     def theta(self) -> Array:
-        """theta-hat of all blocks, shape (..., d), in an array of its own."""
-        return self.fit.theta.reshape(*self.fit.leading, -1).copy()
+        """theta-hat of all blocks, shape (..., d), over the map's own features, in an array of its own."""
+        theta, to_standard = self.fit.theta, self.design.coefficients(self.fit.frame)
+        if to_standard is not None:
+            theta = theta @ to_standard if self.fit.theta.ndim == 1 else self._own(theta, to_standard)
+        return theta.reshape(*self.fit.leading, -1).copy()
+
+    def _own(self, theta: Array, to_standard: Array) -> Array:
+        if len(self.fit.shape) > 1:
+            to_standard = to_standard[..., None, :, :]
+        return (theta[..., None, :] @ to_standard)[..., 0, :]
 
     @property
     def parameters(self) -> Parameters:
         return Parameters(*self.fit.scales, dict(zip(self.design.names, self.theta.tolist(), strict=True)))
 
     def prior(self, view: View) -> Array:
-        return root(self.design.quadratic(view, self.fit.prior))
+        fit, view = self._seeing(view)
+        return root(self.design.quadratic(view, fit.prior))
 
     def noise(self, view: View) -> Array:
         """Return the standard deviations; before any reward, the noise is taken to be as strong as the signal."""
-        fit, variance = self.fit, np.asarray(self.fit.noise2)
+        fit, _ = self._seeing(view)
+        variance = np.asarray(fit.noise2)
         if not np.all(fit.scaled):
             variance = np.where(fit.scaled, variance, (self.prior(view) ** 2).mean(axis=-1))
         of_context = np.zeros((*fit.leading, self.design.k))
         if fit.aware:
             of_context = np.maximum(self.design.context_variance(view, fit.second_moment), 0.0)
+            of_context *= np.asarray(fit.kappa)[..., None]
         return np.asarray(np.sqrt(of_context + variance[..., None]))
 
     def draw(self, view: View, rng: Generators) -> Array:
-        return self.design.along(view, self.fit.draw(self._normals(rng)))
+        fit, view = self._seeing(view)
+        return self.design.along(view, fit.draw(self._normals(rng)))
 
     def perturb(self, view: View, rng: Generators) -> Array:
-        return self.design.along(view, self.fit.perturb(self._normals(rng)))
+        fit, view = self._seeing(view)
+        return self.design.along(view, fit.perturb(self._normals(rng)))
 
     def _normals(self, rng: Generators) -> Array:
         """Return standard normal numbers in the shape of theta."""
@@ -86,6 +117,12 @@ class LinearLearner(LastingLearner):
         return np.asarray(np.sqrt(np.vecdot(evidence.psi, evidence.psi)))
 
     def distance(self, theta: Array) -> Array:
+        to_standard = self.design.coefficients(self.fit.frame)
+        if to_standard is not None:
+            *blocks, d = self.fit.shape
+            own = np.broadcast_to(theta, (*self.fit.leading, theta.shape[-1])).reshape(*self.fit.leading, *blocks, d, 1)
+            matrix = to_standard.swapaxes(-1, -2)
+            theta = np.linalg.solve(matrix[..., None, :, :] if blocks else matrix, own).reshape(*self.fit.leading, -1)
         return self.fit.distance(theta)
 
     def state(self) -> dict[str, Array]:
@@ -100,7 +137,7 @@ class LinearLearner(LastingLearner):
     def check(self, evidence: Row) -> None:
         *blocks, d = self.fit.shape
         want = [(d,), (d * (d + 1) // 2,) if self.fit.aware else None, () if blocks else None]
-        if [None if part is None else np.shape(part) for part in evidence] != want:
+        if [None if part is None else np.shape(part) for part in evidence[:3]] != want:
             raise ValueError("its rounds were seen with other features")
         if evidence.block is not None and not 0 <= int(evidence.block) < blocks[0]:
             raise ValueError("its rounds were seen with other blocks of features")

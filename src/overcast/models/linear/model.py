@@ -10,9 +10,11 @@ from overcast import _check
 from overcast._check import Array
 from overcast.features.base import FeatureMap, check_map
 from overcast.models.base import Model
+from overcast.models.linear.averaged import Averaged
+from overcast.models.linear.given import Given
 from overcast.models.linear.learner import LinearLearner
 from overcast.models.linear.ridge import Ridge
-from overcast.models.linear.weighted import Settings, Weighted
+from overcast.models.linear.weighted import Settings
 
 # Most features, per block, for which the covariance of every round is kept; with more, all rounds weigh the same.
 MAX_AWARE = 256
@@ -93,7 +95,11 @@ class LinearModel(Model):
         aware = self.weights == "variance" or (self.weights is None and design.shape[-1] <= MAX_AWARE)
         noise = 1.0 if self.noise is None and self.weights == "equal" and self.ridge is not None else self.noise
         settings = Settings(self.ridge, noise, 1.0 if self.discount is None else self.discount, self.window)
-        return LinearLearner(design, Weighted(design.shape, settings, aware, leading))
+        if self.ridge is not None:
+            return LinearLearner(design, Given(design.shape, settings, aware, leading))
+        design = design.standard()
+        frame = design.frame if design.terms else None
+        return LinearLearner(design, Averaged(design.shape, settings, aware, leading, frame, design.terms))
 
     def __repr__(self) -> str:
         given = [f.name for f in fields(self) if getattr(self, f.name) is not None]

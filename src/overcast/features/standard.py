@@ -1,0 +1,142 @@
+"""Standard coordinates: actions and contexts without their units and zero points.
+
+A function that is linear in the features is linear in standard features too, and parameters of standard features are of
+one size whatever the units: that is what a prior can be stated for.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from overcast._check import Array
+
+# A coordinate whose variance is below this share of its squared mean is a constant.
+CONSTANT = 1e-20
+# A constant that a combination of coordinates gives up to this error is one of the functions.
+SPANNED = 1e-8
+# Polynomials that vanish on all actions up to this size, beside 1, are left out.
+VANISHING = 1e-8
+
+
+class Moments(NamedTuple):
+    """Mean and variance of the context terms under a belief, or over all beliefs so far, (..., q) each."""
+
+    mean: Array
+    variance: Array
+
+
+class Side(NamedTuple):
+    """Standard terms of one side, action or context: they are `matrix` times the terms.
+
+    matrix : (..., p, p)
+    one : (..., p) standard terms times this are 1 everywhere; zeros unless a constant is among the functions
+    """
+
+    matrix: Array
+    one: Array
+
+
+class Frame(NamedTuple):
+    """Standard features, as seen from the contexts so far.
+
+    terms : (..., q, q) turns context terms into standard ones
+    matrix : (..., d, d) turns the features of a row into standard ones; of any block, if there are blocks
+    one : in the shape of theta, the parameters of the function that is 1 everywhere; zeros if there is none
+    """
+
+    terms: Array
+    matrix: Array
+    one: Array
+
+
+def scaled(size: Array) -> Side:
+    """Return terms divided by their size (..., p); a term that is always zero stays as it is."""
+    eye = np.eye(size.shape[-1])
+    return Side(eye / np.where(size > 0.0, size, 1.0)[..., None], np.zeros(size.shape))
+
+
+def of_moments(moments: Moments) -> Side:
+    """Return coordinates of mean zero and variance one if a coordinate is constant, else of mean square one."""
+    mean, variance = moments
+    constant = (variance <= CONSTANT * mean * mean) & (mean != 0.0)
+    has = constant.any(axis=-1, keepdims=True)
+    first = np.eye(mean.shape[-1])[constant.argmax(axis=-1)] * has  # the constant coordinate, as a unit vector
+    size = np.sqrt(np.where(has & ~constant, variance, mean * mean + variance))
+    size = np.where(size > 0.0, size, 1.0)
+    level = np.where(has, (first * mean).sum(axis=-1, keepdims=True), 1.0)
+    size = np.where(first > 0.0, level, size)
+    matrix = np.eye(mean.shape[-1]) / size[..., None]
+    matrix = matrix - (mean / size * (1.0 - first))[..., :, None] * (first / level)[..., None, :]
+    return Side(matrix, first)
+
+
+def of_vectors(vectors: Array) -> Side:
+    """Return the same for vectors (..., k, p), where any combination of coordinates may be constant."""
+    size = np.sqrt((vectors**2).mean(axis=-2))
+    size = np.where(size > 0.0, size, 1.0)
+    u = np.linalg.pinv(vectors / size[..., None, :], rcond=1e-10).sum(axis=-1) / size
+    spans = (np.abs((vectors @ u[..., None])[..., 0] - 1.0) <= SPANNED).all(axis=-1)
+    if not spans.any():
+        return scaled(size)
+    mean, deviation = vectors.mean(axis=-2), vectors.std(axis=-2)
+    deviation = np.where(deviation > math.sqrt(CONSTANT) * size, deviation, size)
+    eye = np.eye(vectors.shape[-1])
+    centred = (eye - mean[..., :, None] * u[..., None, :]) / deviation[..., None]
+    matrix = np.linalg.qr(np.concatenate([u[..., None, :], centred], axis=-2), mode="r")
+    one = np.linalg.solve(matrix.swapaxes(-1, -2), u[..., None])[..., 0]
+    alone = scaled(size)
+    return Side(np.where(spans[..., None, None], matrix, alone.matrix), np.where(spans[..., None], one, alone.one))
+
+
+def products(of_each: Array, powers: Array) -> Array:
+    """Return the matrix of products of polynomials, (..., q, q), from one matrix per coordinate (..., c, n, n).
+
+    Row e of a coordinate's matrix holds the coefficients of its polynomial of degree e; `powers` (q, c) says which
+    degrees are multiplied.
+    """
+    c = powers.shape[-1]
+    rows, columns = powers[:, None, :], powers[None, :, :]
+    return np.asarray(of_each[..., np.arange(c), rows, columns].prod(axis=-1))
+
+
+def shifted(mean: Array, size: Array, degree: int) -> Array:
+    """Return the coefficients of ((x - mean) / size)^e in powers of x, (..., degree + 1, degree + 1)."""
+    out = np.zeros((*mean.shape, degree + 1, degree + 1))
+    for e in range(degree + 1):
+        for b in range(e + 1):
+            out[..., e, b] = math.comb(e, b) * (-mean) ** (e - b) / size**e
+    return out
+
+
+def orthonormal(values: Array, degree: int) -> Array:
+    """Return coefficients of polynomials of degree 0, 1, ... that are orthonormal over values (..., k), all weighed
+    alike; a polynomial that the values do not determine is zero."""
+    powers = values[..., None] ** np.arange(degree + 1)  # (..., k, n)
+    k = values.shape[-1]
+    if k <= degree:
+        powers = np.concatenate([powers, np.zeros((*values.shape[:-1], degree + 1 - k, degree + 1))], axis=-2)
+    R = np.linalg.qr(powers / math.sqrt(k), mode="r")
+    lengths = R.diagonal(axis1=-2, axis2=-1)
+    R = R * np.where(lengths < 0.0, -1.0, 1.0)[..., None]  # so that the first polynomial is 1
+    lengths = np.abs(lengths)
+    known = np.cumprod(lengths > VANISHING, axis=-1).astype(bool)
+    R = np.where(known[..., None, :] & known[..., :, None], R, np.eye(degree + 1))
+    return np.where(known[..., None], np.linalg.inv(R).swapaxes(-1, -2), 0.0)
+
+
+@lru_cache(maxsize=16)
+def hermite(degree: int) -> Array:
+    """Return the coefficients of the polynomials that are orthonormal under the standard normal distribution."""
+    out = np.zeros((degree + 1, degree + 1))
+    out[0, 0] = 1.0
+    for e in range(degree):
+        out[e + 1, 1:] = out[e, :-1]
+        if e:
+            out[e + 1] -= e * out[e - 1]
+    out /= np.sqrt([float(math.factorial(e)) for e in range(degree + 1)])[:, None]
+    out.setflags(write=False)
+    return out

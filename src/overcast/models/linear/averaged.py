@@ -1,0 +1,314 @@
+"""Weighted least squares in standard features, averaged over the scales by their evidence: nothing to tune."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from overcast._check import Array
+from overcast._linalg import apply
+from overcast.features.design import Row
+from overcast.features.standard import Frame, Moments
+from overcast.models.base import too_large
+from overcast.models.linear.rows import Rows
+from overcast.models.linear.weighted import SCALES, SMALLEST_SIZE, SUMS, Settings, Weighted
+
+# Variance of the signal over that of the noise: the values that are averaged over, and the centre and the standard
+# deviation of their prior, which is normal in the logarithm.
+RATIOS = 4.0 ** np.arange(-5, 13)
+CENTRE, SPREAD = math.log(10.0), 2.0
+LOG_PRIOR = -0.5 * ((np.log(RATIOS) - CENTRE) / SPREAD) ** 2
+# While there are fewer rounds, standard features also follow from the belief that is being decided about.
+YOUNG = 16
+# Times that rounds are weighed anew in a renewal, while young and later.
+SWEEPS, LATER_SWEEPS = 2, 1
+# The variance of the noise is at least this share of that of the rewards, so that the fit stays well conditioned.
+SMALLEST_NOISE = 1e-8
+# kappa over the noise, in units of the residuals: the values that are averaged over; and the standard deviation of the
+# logarithm of kappa beforehand.
+KAPPAS = 4.0 ** np.arange(-6, 7)
+KAPPA_SPREAD = 1.5
+
+
+class Averaged(Weighted):
+    """Theta, over standard features, is N(0, rho sigma^2 / d), and a constant, if it is among the functions, is flat.
+
+    sigma^2 has the prior 1 / sigma^2 and is integrated out. The ratio rho of signal and noise is averaged over a grid
+    by its evidence; theta-hat and `inverse` are mean and covariance of that mixture. kappa is the factor by which the
+    variance that hidden contexts explain differs from what beliefs state. Standard features follow from the
+    actions and from the running moments of the contexts, so that neither units nor zero points matter.
+
+    frame : gives standard features for the moments of contexts; None to take the features as they are
+    """
+
+    of_trials = (*SCALES, "kappa", "gamma")
+    sums = (*SUMS, "_base_ones", "_base_weight", "_base_reward", "_base_square")
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        settings: Settings,
+        aware: bool,
+        leading: tuple[int, ...] = (),
+        frame: Callable[[Moments], Frame] | None = None,
+        terms: int = 0,
+    ) -> None:
+        super().__init__(shape, settings, aware, leading)
+        self._make_frame = frame
+        self.frame: Frame | None = None
+        self._base_ones = np.zeros((*leading, *shape))  # sum of psi / v, and below of 1 / v, y / v and y^2 / v
+        self._base_weight, self._base_reward, self._base_square = (np.zeros(leading) for _ in range(3))
+        self.kappa = np.ones(leading)
+        self.gamma = np.zeros(leading)
+        # Number of beliefs, and mean and variance of the context terms over them.
+        self._seen_rounds = 0.0
+        self._mean, self._variance = np.zeros((*leading, terms)), np.zeros((*leading, terms))
+        self._framed_mean, self._framed_variance = self._mean, self._variance  # as of the last renewal
+        self.theta, self.inverse = np.zeros((*leading, *shape)), np.zeros((*leading, *shape, shape[-1]))
+        self.log_det = np.zeros(leading)
+        self._refit()
+
+    @property
+    def young(self) -> bool:
+        """Whether estimates should be made `seeing` the belief that they are about."""
+        return self._make_frame is not None and self._seen_rounds < YOUNG
+
+    def seeing(self, moments: Moments) -> Averaged:
+        """Return this fit with standard features that also follow from the belief with these moments."""
+        out = copy.copy(self)
+        out._kept = copy.copy(self._kept)
+        out._see(moments)
+        out._refit()
+        return out
+
+    @property
+    def scales(self) -> tuple[float | None, float | None]:
+        known = bool(self._sized)
+        return math.sqrt(self.noise2) if self.scaled else None, float(self.ridge) if known else None
+
+    @property
+    def used(self) -> float | Array:
+        return self.gamma if self.leading else float(self.gamma)
+
+    def _sizes(self, reward: float | Array) -> Any:
+        return np.ones(self.leading, dtype=bool)  # beside a constant, any reward may
+
+    def _see(self, moments: Moments, rounds: float = 1.0) -> None:
+        """Add beliefs to the running moments, in new arrays."""
+        n = self._seen_rounds + rounds
+        share = rounds / n
+        away = moments.mean - self._mean
+        spread = (1.0 - share) * self._variance + share * moments.variance + share * (1.0 - share) * away * away
+        self._mean, self._variance, self._seen_rounds = self._mean + share * away, spread, n
+
+    def _append(self, row: Row, reward: float | Array, weight: float | Array) -> None:
+        super()._append(row, reward, weight)
+        if row.seen is not None:
+            self._see(row.seen)
+
+    def _renew(self) -> None:
+        super()._renew()
+        if self.young:
+            self._pause = 1
+
+    def _seen(self, psi: Array) -> Array:
+        return psi if self.frame is None else apply(self.frame.matrix, psi)
+
+    def _of_rows(self, moment: Array) -> Array:
+        if self.frame is None:
+            return moment
+        matrix = self.frame.matrix
+        if moment.ndim > matrix.ndim:  # all blocks
+            matrix = matrix[..., None, :, :]
+        return np.asarray(matrix.swapaxes(-1, -2) @ (moment @ matrix))
+
+    def _rows(self, n: int | None = None) -> Rows:
+        return self._kept.rows(n, None if self.frame is None else self.frame.matrix)
+
+    def _update(self, psi: Array, at: tuple[Any, ...], reward: Any, u: Array, v: Any, leverage: Any) -> None:
+        super()._update(psi, at, reward, u, v, leverage)
+        self.gamma = self.gamma + leverage / (v + leverage)
+
+    def _set_frame(self) -> None:
+        """Take standard features from the running moments, and bring sums of earlier rounds to them."""
+        if self._make_frame is None or not self._seen_rounds:
+            return
+        self._framed_mean, self._framed_variance = self._mean, self._variance
+        new, old = self._make_frame(Moments(self._mean, self._variance)), self.frame
+        if old is not None and np.any(self._base_weight):
+            self._move_sums(np.linalg.solve(old.matrix.swapaxes(-1, -2), new.matrix.swapaxes(-1, -2)).swapaxes(-1, -2))
+        self.frame = new
+
+    def _move_sums(self, matrix: Array) -> None:
+        matrix = matrix if len(self.shape) == 1 else matrix[..., None, :, :]
+        self._base = matrix @ self._base @ matrix.swapaxes(-1, -2)
+        self._base_target, self._base_ones = (
+            (matrix @ x[..., None])[..., 0] for x in (self._base_target, self._base_ones)
+        )
+
+    def _refit(self) -> None:
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            self._set_frame()
+            rows, rewards, ages = self._rows(), self._kept.rewards, self._ages()
+            for _ in range(SWEEPS if self._counting < 2 * YOUNG else LATER_SWEEPS):
+                spread = np.where(self._sized[..., None], self.of_context(rows), 0.0) if self.aware else 0.0
+                v = np.asarray(self.kappa)[..., None] * spread + self.noise2[..., None]
+                self._average(rows, rewards, ages / v)
+                if self.aware and self._settings.noise is None:
+                    self._learn_kappa(rows, rewards, ages)
+            v = np.broadcast_to(self.variance(rows), rewards.shape)
+        values = (self.theta, self.inverse, self.log_det, self.ridge, self.noise2)
+        if not all(np.isfinite(value).all() for value in values):
+            raise too_large("LinearModel")
+        self._some_unsized = not self._sized.all()
+        self._kept.weigh(1.0 / v)
+
+    def _average(self, rows: Rows, rewards: Array, weights: Array) -> None:
+        """Fit theta and the scales to n rounds with these rewards and weights (..., n), which include the age."""
+        g = len(self.leading)  # the axis of the grid, before those of theta
+        one = np.zeros((*self.leading, *self.shape)) if self.frame is None else self.frame.one
+        constant = one.any(axis=tuple(range(g, one.ndim)))
+        level = np.where(constant, _mean(rewards, weights), 0.0)
+        A, b, o, n1, y1, yy = self._centred(rows, rewards, weights, level)
+        lam, Q = np.linalg.eigh(A)
+        lam = np.maximum(lam, 0.0)
+        across = Q.swapaxes(-1, -2)
+        bq, oq, one_q = (np.expand_dims((across @ x[..., None])[..., 0], g) for x in (b, o, one))
+        lam = np.expand_dims(lam, g)
+        unit = RATIOS / self._parameters * self.noise2[..., None]  # variance of theta, (..., grid)
+        unit = unit.reshape(unit.shape + (1,) * len(self.shape))
+        den = 1.0 / unit + lam
+        bd, od = bq / den, oq / den
+        total = self._sum
+        ones = np.maximum(n1[..., None] - total(oq * od), 1e-12 * n1[..., None])  # 1^T K^-1 1, and so on
+        ones = np.where(ones > 0.0, ones, np.inf)  # nothing is known of the constant before the first round
+        across_y = y1[..., None] - total(oq * bd)
+        left = yy[..., None] - total(bq * bd)
+        flat = constant[..., None]
+        mu = np.where(flat, across_y / ones, 0.0)
+        left = left - np.where(flat, across_y * mu, 0.0)
+        largest = yy - np.where(constant, y1 * y1 / np.where(n1 > 0.0, n1, 1.0), 0.0)
+        freedom = self._counting - constant
+        sized = (freedom > 0.0) & (largest * self.noise2 > SMALLEST_SIZE)
+        left = np.maximum(left, SMALLEST_NOISE * largest[..., None])
+        gain = total(np.log1p(lam * unit))
+        log_evidence = -0.5 * gain - np.where(flat, 0.5 * np.log(ones), 0.0)
+        if self._settings.noise is None:
+            log_evidence = log_evidence - 0.5 * freedom[..., None] * np.log(left)
+            factor = np.where(sized[..., None], left / np.where(sized, freedom, 1.0)[..., None], 1.0)
+        else:
+            log_evidence = log_evidence - 0.5 * left
+            factor = np.ones(left.shape)
+        log_share = LOG_PRIOR + np.where(sized[..., None], log_evidence, 0.0)
+        share = np.exp(log_share - log_share.max(axis=-1, keepdims=True))
+        share /= share.sum(axis=-1, keepdims=True)
+        wide = share.shape + (1,) * len(self.shape)
+        theta = bd + mu.reshape(wide) * (one_q - od)
+        mean = (share.reshape(wide) * theta).sum(axis=g, keepdims=True)
+        variance = ((share * factor).reshape(wide) / den).sum(axis=g)
+        # The mixture's covariance: of each part, of its constant, and between the parts.
+        root = np.sqrt(share).reshape(wide)
+        of_constant = np.where(flat, np.sqrt(share * factor / ones), 0.0).reshape(wide) * (one_q - od)
+        away = np.moveaxis(np.concatenate([root * (theta - mean), of_constant], axis=g), g, -2)
+        cov = away.swapaxes(-1, -2) @ away
+        np.einsum("...ii->...i", cov)[...] += variance
+        self.theta = (Q @ np.squeeze(mean, axis=g)[..., None])[..., 0] + level.reshape(
+            constant.shape + (1,) * len(self.shape)
+        ) * one
+        self.inverse = Q @ cov @ across
+        self.log_det = (share * gain).sum(axis=-1)
+        self.gamma = (share * (total(lam / den) + flat)).sum(axis=-1)
+        self.ridge = 1.0 / (share * factor * unit.reshape(share.shape)).sum(axis=-1)
+        if self._settings.noise is None:
+            self.noise2 = self.noise2 * (share * factor).sum(axis=-1)
+        self._sized = sized
+
+    def _centred(self, rows: Rows, rewards: Array, weights: Array, level: Array) -> tuple[Array, ...]:
+        """Return the sums over all rounds, in the order of `sums`, of rewards from which `level` (...) is taken."""
+        found = self._summed(rows, rewards - level[..., None], weights)
+        if not np.any(self._base_weight):
+            return found
+        own = level.reshape(level.shape + (1,) * len(self.shape))
+        before = (
+            self._base,
+            self._base_target - own * self._base_ones,
+            self._base_ones,
+            self._base_weight,
+            self._base_reward - level * self._base_weight,
+            self._base_square - 2.0 * level * self._base_reward + level * level * self._base_weight,
+        )
+        return tuple(a + b for a, b in zip(before, found, strict=True))
+
+    def _summed(self, rows: Rows, rewards: Array, weights: Array) -> tuple[Array, ...]:
+        design, target = rows.sums(rewards, weights)
+        ones = rows.project(weights)
+        weighed = weights * rewards
+        return design, target, ones, weights.sum(axis=-1), weighed.sum(axis=-1), (weighed * rewards).sum(axis=-1)
+
+    def _learn_kappa(self, rows: Rows, rewards: Array, ages: Array) -> None:
+        """Average kappa, the factor on the variance that beliefs state, and the noise by the evidence in the residuals.
+
+        With v_s = sigma^2 (1 + g q_s), the residuals r_s and the share 1 - h_s of each round that theta leaves to them,
+        sigma^2 has its best value for every g of a grid, and kappa is g sigma^2.
+        """
+        q = self.of_context(rows)
+        known = self._sized & q.any(axis=-1)
+        if not known.any():
+            return
+        squares = (rewards - rows.along(self.theta)) ** 2 * ages
+        free = np.clip(
+            1.0 - rows.quadratic(self.inverse) / (self.kappa[..., None] * q + self.noise2[..., None]), 0.0, 1.0
+        )
+        free = free * ages
+        freedom = np.maximum(free.sum(axis=-1), 1.0)[..., None]
+        size = np.maximum(squares.sum(axis=-1)[..., None] / freedom, SMALLEST_SIZE)
+        ratio = 1.0 + (q / size)[..., None] * KAPPAS
+        noise2 = np.maximum((squares[..., None] / ratio).sum(axis=-2) / freedom, SMALLEST_NOISE * size)
+        kappa = KAPPAS * noise2 / size
+        log_share = -0.5 * (np.log(kappa) / KAPPA_SPREAD) ** 2 - 0.5 * (
+            (free[..., None] * np.log(ratio)).sum(axis=-2) + freedom * np.log(noise2 / size)
+        )
+        share = np.exp(log_share - log_share.max(axis=-1, keepdims=True))
+        share /= share.sum(axis=-1, keepdims=True)
+        self.kappa = np.where(known, (share * kappa).sum(axis=-1), self.kappa)
+        self.noise2 = np.where(known, (share * noise2).sum(axis=-1), self.noise2)
+
+    def _sum(self, values: Array) -> Array:
+        """Return the sum over theta's axes."""
+        return values.sum(axis=tuple(range(-len(self.shape), 0)))
+
+    def distance(self, theta: Array) -> Array:
+        return super().distance(theta)
+
+    def merge(self, other: Weighted) -> None:
+        assert isinstance(other, Averaged)
+        if self._counting and other._counting:
+            self._see(Moments(other._mean, other._variance), other._seen_rounds) if other._seen_rounds else None
+        super().merge(other)
+
+    def _add_sums(self, other: Averaged) -> None:
+        if self.frame is not None and other.frame is not None and np.any(other._base_weight):
+            other = copy.copy(other)
+            to = np.linalg.solve(other.frame.matrix.swapaxes(-1, -2), self.frame.matrix.swapaxes(-1, -2))
+            other._move_sums(to.swapaxes(-1, -2))
+        super()._add_sums(other)
+
+    @property
+    def _lasting(self) -> tuple[str, ...]:
+        return (*super()._lasting, "_seen_rounds", "_mean", "_variance", "_framed_mean", "_framed_variance")
+
+    def restore(self, state: dict[str, Array]) -> None:
+        super().restore(state)
+        self._seen_rounds = float(self._seen_rounds)
+        if self._make_frame is not None and self._seen_rounds:
+            self.frame = self._make_frame(Moments(self._framed_mean, self._framed_variance))
+
+
+def _mean(values: Array, weights: Array) -> Array:
+    """Return the weighted mean along the last axis; 0 of nothing."""
+    total = weights.sum(axis=-1)
+    return np.asarray((values * weights).sum(axis=-1) / np.where(total > 0.0, total, 1.0))
