@@ -10,12 +10,12 @@ import numpy as np
 
 from overcast import _check
 from overcast._check import Array
-from overcast._linalg import Indices, apply, folded, upper
+from overcast._linalg import Indices, folded, upper
 from overcast.beliefs.base import Beliefs
 from overcast.features.base import FeatureMap, no_closed_form
 from overcast.features.design import Design, Index, Row, View, pick
 from overcast.features.linear import Bilinear
-from overcast.features.standard import Frame, Moments, of_moments
+from overcast.features.standard import Frame, Moments, full, of_moments, slim, turned
 
 # The context terms of this map are the context itself.
 _CONTEXT = Bilinear()
@@ -85,13 +85,14 @@ class DisjointDesign(Design):
 
     def frame(self, moments: Moments) -> Frame:
         matrix, one = of_moments(moments)
+        matrix = slim(matrix)
         return Frame(matrix, matrix, np.repeat(one[..., None, :], self.shape[0], axis=-2))
 
     def through(self, view: View, frame: Frame) -> View:
-        return view._replace(terms=apply(frame.terms, view.terms))
+        return View(turned(frame.terms, view.terms), view.beliefs, view.excess)
 
     def coefficients(self, frame: Frame | None) -> Array | None:
-        return None if frame is None else frame.matrix
+        return None if frame is None else full(frame.matrix, frame.one.ndim)
 
     def _expected(self, beliefs: Beliefs) -> Array:
         if not beliefs.exact:

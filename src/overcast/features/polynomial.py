@@ -93,9 +93,9 @@ class Polynomial(Separable):
 
     def standard_action_terms(self, actions: Array) -> Array:
         mean, size, of_each = self._orthonormal(actions)
-        powers = exponents(actions.shape[-1], self.degree)
+        coefficients = products(of_each, exponents(actions.shape[-1], self.degree))
         standard = (actions - mean[..., None, :]) / size[..., None, :]  # in time, lest digits cancel
-        return np.asarray(_monomials(standard, self.degree) @ products(of_each, powers).swapaxes(-1, -2))
+        return np.asarray(_monomials(standard, self.degree) @ coefficients.swapaxes(-1, -2))
 
     def standard_contexts(self, moments: Moments) -> Side:
         c = next(c for c in count(1) if len(exponents(c, self.degree)) == moments.mean.shape[-1])

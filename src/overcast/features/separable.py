@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from overcast._check import Array
-from overcast._linalg import Indices, apply, triangle
+from overcast._linalg import Indices, triangle
 from overcast.beliefs._moments import average
 from overcast.beliefs.base import Belief, Beliefs, NoClosedForm
 from overcast.features.base import FeatureMap, no_closed_form
 from overcast.features.design import Design, Index, Row, View, pick
-from overcast.features.standard import Frame, Moments, Side, scaled
+from overcast.features.standard import Frame, Moments, Side, full, scaled, slim, turned
 
 # With at most this many terms p, a table stores the p (p + 1) / 2 distinct products z_i z_j of every action, and one
 # matrix product gives the quadratic forms z^T G z of all actions. A larger table takes longer to read than it saves.
@@ -168,7 +168,8 @@ class SeparableDesign(Design):
         return self._moments(view, self._map.term_covariance(view.beliefs))
 
     def _moments(self, view: View, cov: Array) -> Moments:
-        return Moments(view.terms.take(self._first, axis=-1), cov.diagonal(axis1=-2, axis2=-1) * (1.0 + view.excess))
+        variance = cov.diagonal(axis1=-2, axis2=-1)
+        return Moments(view.terms[..., self._first], variance * (1.0 + view.excess) if view.excess else variance)
 
     def frame(self, moments: Moments) -> Frame:
         assert self._of_actions is not None
@@ -177,18 +178,24 @@ class SeparableDesign(Design):
         matrix = terms[..., m[:, None], m] * self._same_action_term
         one = of_action.take(self._action_term, axis=-1) * of_context.take(m, axis=-1)
         # Features are products: the constant is one of them only if all of its products are.
-        full = np.count_nonzero(of_action, axis=-1) * np.count_nonzero(of_context, axis=-1)
-        return Frame(terms, matrix, one * (np.count_nonzero(one, axis=-1) == full)[..., None])
+        products = np.count_nonzero(of_action, axis=-1) * np.count_nonzero(of_context, axis=-1)
+        one = one * (np.count_nonzero(one, axis=-1) == products)[..., None]
+        matrix = slim(matrix)
+        if matrix.ndim == one.ndim:
+            return Frame(matrix, matrix, one)
+        of_view = np.zeros(matrix.shape)
+        of_view[..., self._first] = terms[..., m, :]
+        return Frame(of_view, matrix, one)
 
     def through(self, view: View, frame: Frame) -> View:
-        terms = apply(frame.terms, view.terms.take(self._first, axis=-1))
-        return view._replace(terms=terms.take(self._context_term, axis=-1))
+        return View(turned(frame.terms, view.terms), view.beliefs, view.excess)
 
     def coefficients(self, frame: Frame | None) -> Array | None:
         if frame is None or self._of_actions is None:
             return None
         j = self._action_term
-        return np.asarray(frame.matrix @ (self._of_actions.matrix[..., j[:, None], j] * self._same_context_term))
+        matrix = full(frame.matrix, frame.one.ndim + 1)
+        return np.asarray(matrix @ (self._of_actions.matrix[..., j[:, None], j] * self._same_context_term))
 
     @cached_property
     def _all(self) -> Indices:

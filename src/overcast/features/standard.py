@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from overcast._check import Array
+from overcast._linalg import Indices, apply
 
 # A coordinate whose variance is below this share of its squared mean is a constant.
 CONSTANT = 1e-20
@@ -43,14 +44,31 @@ class Side(NamedTuple):
 class Frame(NamedTuple):
     """Standard features, as seen from the contexts so far.
 
-    terms : (..., q, q) turns context terms into standard ones
-    matrix : (..., d, d) turns the features of a row into standard ones; of any block, if there are blocks
+    terms : (..., n, n) turns the terms of a view into standard ones; (..., n) if it is diagonal
+    matrix : (..., d, d) turns the features of a row into standard ones; of any block, if there are blocks; (..., d) if
+        it is diagonal
     one : in the shape of theta, the parameters of the function that is 1 everywhere; zeros if there is none
     """
 
     terms: Array
     matrix: Array
     one: Array
+
+
+def turned(matrix: Array, vector: Array) -> Array:
+    """Return matrix @ vector, (..., d), for a matrix that may be given by its diagonal."""
+    return matrix * vector if matrix.ndim == vector.ndim else apply(matrix, vector)
+
+
+def slim(matrix: Array) -> Array:
+    """Return a matrix (..., d, d), by its diagonal (..., d) if it is diagonal."""
+    diagonal = matrix.diagonal(axis1=-2, axis2=-1)
+    return diagonal.copy() if np.count_nonzero(matrix) <= np.count_nonzero(diagonal) else matrix
+
+
+def full(matrix: Array, axes: int) -> Array:
+    """Return a matrix with so many axes from one that may be given by its diagonal."""
+    return matrix if matrix.ndim == axes else matrix[..., None] * np.eye(matrix.shape[-1])
 
 
 def scaled(size: Array) -> Side:
@@ -86,13 +104,13 @@ def of_vectors(vectors: Array) -> Side:
     deviation = np.where(deviation > math.sqrt(CONSTANT) * size, deviation, size)
     eye = np.eye(vectors.shape[-1])
     centred = (eye - mean[..., :, None] * u[..., None, :]) / deviation[..., None]
-    matrix = np.linalg.qr(np.concatenate([u[..., None, :], centred], axis=-2), mode="r")
+    matrix = _triangular(np.concatenate([u[..., None, :], centred], axis=-2))
     one = np.linalg.solve(matrix.swapaxes(-1, -2), u[..., None])[..., 0]
     alone = scaled(size)
     return Side(np.where(spans[..., None, None], matrix, alone.matrix), np.where(spans[..., None], one, alone.one))
 
 
-def products(of_each: Array, powers: Array) -> Array:
+def products(of_each: Array, powers: Indices) -> Array:
     """Return the matrix of products of polynomials, (..., q, q), from one matrix per coordinate (..., c, n, n).
 
     Row e of a coordinate's matrix holds the coefficients of its polynomial of degree e; `powers` (q, c) says which
@@ -119,7 +137,7 @@ def orthonormal(values: Array, degree: int) -> Array:
     k = values.shape[-1]
     if k <= degree:
         powers = np.concatenate([powers, np.zeros((*values.shape[:-1], degree + 1 - k, degree + 1))], axis=-2)
-    R = np.linalg.qr(powers / math.sqrt(k), mode="r")
+    R = _triangular(powers / math.sqrt(k))
     lengths = R.diagonal(axis1=-2, axis2=-1)
     R = R * np.where(lengths < 0.0, -1.0, 1.0)[..., None]  # so that the first polynomial is 1
     lengths = np.abs(lengths)
@@ -140,3 +158,8 @@ def hermite(degree: int) -> Array:
     out /= np.sqrt([float(math.factorial(e)) for e in range(degree + 1)])[:, None]
     out.setflags(write=False)
     return out
+
+
+def _triangular(matrix: Array) -> Array:
+    """Return the upper triangular R with R^T R = matrix^T matrix."""
+    return np.asarray(np.linalg.qr(matrix, mode="r"), dtype=np.float64)

@@ -66,6 +66,12 @@ def _untuned(outlook: Outlook) -> float | Array:
     share, even = outlook.residual_share, outlook.even_variance
     if share is None or even is None:
         return 2.0
-    left = np.asarray(share)[..., None]
-    lag = np.log(np.maximum(outlook.width**2 / np.asarray(even)[..., None], 1.0))
-    return np.sqrt((LEAST + (1.0 - LEAST) * np.sqrt(left)) ** 2 + GROWTH * left**2 * lag)
+    if not isinstance(share, float):
+        share, even = share[..., None], np.asarray(even)[..., None]
+    beta = outlook.width * outlook.width  # in place from here on: every round comes by
+    beta /= even
+    np.maximum(beta, 1.0, out=beta)
+    np.log(beta, out=beta)
+    beta *= GROWTH * share * share
+    beta += (LEAST + (1.0 - LEAST) * share**0.5) ** 2
+    return np.sqrt(beta, out=beta)

@@ -10,27 +10,26 @@ from typing import Any
 import numpy as np
 
 from overcast._check import Array
-from overcast._linalg import apply
 from overcast.features.design import Row
-from overcast.features.standard import Frame, Moments
+from overcast.features.standard import Frame, Moments, full, turned
 from overcast.models.base import too_large
 from overcast.models.linear.rows import Rows
 from overcast.models.linear.weighted import SCALES, SMALLEST_SIZE, SUMS, Settings, Weighted
 
 # Variance of the signal over that of the noise: the values that are averaged over, and the centre and the standard
 # deviation of their prior, which is normal in the logarithm.
-RATIOS = 4.0 ** np.arange(-5, 13)
+RATIOS = 6.0 ** np.arange(-4, 10)
 CENTRE, SPREAD = math.log(10.0), 2.0
 LOG_PRIOR = -0.5 * ((np.log(RATIOS) - CENTRE) / SPREAD) ** 2
 # While there are fewer rounds, standard features also follow from the belief that is being decided about.
-YOUNG = 16
-# Times that rounds are weighed anew in a renewal, while young and later.
-SWEEPS, LATER_SWEEPS = 2, 1
+YOUNG = 10
+# Times that rounds are weighed anew for a decision while young.
+SWEEPS = 2
 # The variance of the noise is at least this share of that of the rewards, so that the fit stays well conditioned.
 SMALLEST_NOISE = 1e-8
 # kappa over the noise, in units of the residuals: the values that are averaged over; and the standard deviation of the
 # logarithm of kappa beforehand.
-KAPPAS = 4.0 ** np.arange(-6, 7)
+KAPPAS = 8.0 ** np.arange(-4, 5)
 KAPPA_SPREAD = 1.5
 
 
@@ -66,6 +65,7 @@ class Averaged(Weighted):
         self.gamma = np.zeros(leading)
         # Number of beliefs, and mean and variance of the context terms over them.
         self._seen_rounds = 0.0
+        self._unseen: list[Moments] = []  # of rounds that do not count in them yet
         self._mean, self._variance = np.zeros((*leading, terms)), np.zeros((*leading, terms))
         self._framed_mean, self._framed_variance = self._mean, self._variance  # as of the last renewal
         self.theta, self.inverse = np.zeros((*leading, *shape)), np.zeros((*leading, *shape, shape[-1]))
@@ -75,14 +75,14 @@ class Averaged(Weighted):
     @property
     def young(self) -> bool:
         """Whether estimates should be made `seeing` the belief that they are about."""
-        return self._make_frame is not None and self._seen_rounds < YOUNG
+        return self._make_frame is not None and self._seen_rounds + len(self._unseen) < YOUNG
 
     def seeing(self, moments: Moments) -> Averaged:
         """Return this fit with standard features that also follow from the belief with these moments."""
         out = copy.copy(self)
         out._kept = copy.copy(self._kept)
-        out._see(moments)
-        out._refit()
+        out._unseen = [*self._unseen, moments]
+        out._refit(SWEEPS)
         return out
 
     @property
@@ -97,18 +97,25 @@ class Averaged(Weighted):
     def _sizes(self, reward: float | Array) -> Any:
         return np.ones(self.leading, dtype=bool)  # beside a constant, any reward may
 
-    def _see(self, moments: Moments, rounds: float = 1.0) -> None:
-        """Add beliefs to the running moments, in new arrays."""
+    def _see(self, moments: Moments, rounds: float) -> None:
+        """Add the moments over some beliefs to the running ones."""
         n = self._seen_rounds + rounds
         share = rounds / n
         away = moments.mean - self._mean
         spread = (1.0 - share) * self._variance + share * moments.variance + share * (1.0 - share) * away * away
         self._mean, self._variance, self._seen_rounds = self._mean + share * away, spread, n
 
+    def _see_all(self) -> None:
+        """Bring the running moments up to date."""
+        if self._unseen:
+            means, variances = (np.stack(each) for each in zip(*self._unseen, strict=True))
+            self._see(Moments(means.mean(axis=0), variances.mean(axis=0) + means.var(axis=0)), len(self._unseen))
+            self._unseen = []
+
     def _append(self, row: Row, reward: float | Array, weight: float | Array) -> None:
         super()._append(row, reward, weight)
         if row.seen is not None:
-            self._see(row.seen)
+            self._unseen = [*self._unseen, row.seen]  # a new list, so that a copy of this object keeps the old one
 
     def _renew(self) -> None:
         super()._renew()
@@ -116,14 +123,16 @@ class Averaged(Weighted):
             self._pause = 1
 
     def _seen(self, psi: Array) -> Array:
-        return psi if self.frame is None else apply(self.frame.matrix, psi)
+        return psi if self.frame is None else turned(self.frame.matrix, psi)
 
     def _of_rows(self, moment: Array) -> Array:
         if self.frame is None:
             return moment
-        matrix = self.frame.matrix
-        if moment.ndim > matrix.ndim:  # all blocks
-            matrix = matrix[..., None, :, :]
+        matrix, d = self.frame.matrix, len(self.leading) + 1
+        if moment.ndim > d + 1:  # all blocks
+            matrix = matrix[..., None, :] if matrix.ndim == d else matrix[..., None, :, :]
+        if self.frame.matrix.ndim == d:
+            return np.asarray(moment * (matrix[..., :, None] * matrix[..., None, :]))
         return np.asarray(matrix.swapaxes(-1, -2) @ (moment @ matrix))
 
     def _rows(self, n: int | None = None) -> Rows:
@@ -131,35 +140,40 @@ class Averaged(Weighted):
 
     def _update(self, psi: Array, at: tuple[Any, ...], reward: Any, u: Array, v: Any, leverage: Any) -> None:
         super()._update(psi, at, reward, u, v, leverage)
-        self.gamma = self.gamma + leverage / (v + leverage)
+        self.gamma = np.asarray(self.gamma + leverage / (v + leverage))
 
     def _set_frame(self) -> None:
         """Take standard features from the running moments, and bring sums of earlier rounds to them."""
+        self._see_all()
         if self._make_frame is None or not self._seen_rounds:
             return
         self._framed_mean, self._framed_variance = self._mean, self._variance
         new, old = self._make_frame(Moments(self._mean, self._variance)), self.frame
         if old is not None and np.any(self._base_weight):
-            self._move_sums(np.linalg.solve(old.matrix.swapaxes(-1, -2), new.matrix.swapaxes(-1, -2)).swapaxes(-1, -2))
+            self._move_sums(old, new)
         self.frame = new
 
-    def _move_sums(self, matrix: Array) -> None:
-        matrix = matrix if len(self.shape) == 1 else matrix[..., None, :, :]
-        self._base = matrix @ self._base @ matrix.swapaxes(-1, -2)
+    def _move_sums(self, old: Frame, new: Frame) -> None:
+        """Bring sums over settled rounds from one set of standard features to another."""
+        before, after = (full(frame.matrix, len(self.leading) + 2).swapaxes(-1, -2) for frame in (old, new))
+        matrix = np.asarray(np.linalg.solve(before, after), dtype=np.float64).swapaxes(-1, -2)
+        if len(self.shape) > 1:
+            matrix = matrix[..., None, :, :]
+        self._base = np.asarray(matrix @ self._base @ matrix.swapaxes(-1, -2))
         self._base_target, self._base_ones = (
-            (matrix @ x[..., None])[..., 0] for x in (self._base_target, self._base_ones)
+            np.asarray((matrix @ x[..., None])[..., 0]) for x in (self._base_target, self._base_ones)
         )
 
-    def _refit(self) -> None:
+    def _refit(self, sweeps: int = 1) -> None:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             self._set_frame()
             rows, rewards, ages = self._rows(), self._kept.rewards, self._ages()
-            for _ in range(SWEEPS if self._counting < 2 * YOUNG else LATER_SWEEPS):
+            for _ in range(sweeps):
                 spread = np.where(self._sized[..., None], self.of_context(rows), 0.0) if self.aware else 0.0
                 v = np.asarray(self.kappa)[..., None] * spread + self.noise2[..., None]
                 self._average(rows, rewards, ages / v)
-                if self.aware and self._settings.noise is None:
-                    self._learn_kappa(rows, rewards, ages)
+            if self.aware and self._settings.noise is None:
+                self._learn_kappa(rows, rewards, ages)
             v = np.broadcast_to(self.variance(rows), rewards.shape)
         values = (self.theta, self.inverse, self.log_det, self.ridge, self.noise2)
         if not all(np.isfinite(value).all() for value in values):
@@ -171,7 +185,7 @@ class Averaged(Weighted):
         """Fit theta and the scales to n rounds with these rewards and weights (..., n), which include the age."""
         g = len(self.leading)  # the axis of the grid, before those of theta
         one = np.zeros((*self.leading, *self.shape)) if self.frame is None else self.frame.one
-        constant = one.any(axis=tuple(range(g, one.ndim)))
+        constant = np.asarray(one.any(axis=tuple(range(g, one.ndim))))
         level = np.where(constant, _mean(rewards, weights), 0.0)
         A, b, o, n1, y1, yy = self._centred(rows, rewards, weights, level)
         lam, Q = np.linalg.eigh(A)
@@ -191,9 +205,9 @@ class Averaged(Weighted):
         flat = constant[..., None]
         mu = np.where(flat, across_y / ones, 0.0)
         left = left - np.where(flat, across_y * mu, 0.0)
-        largest = yy - np.where(constant, y1 * y1 / np.where(n1 > 0.0, n1, 1.0), 0.0)
-        freedom = self._counting - constant
-        sized = (freedom > 0.0) & (largest * self.noise2 > SMALLEST_SIZE)
+        largest = np.asarray(yy) - np.where(constant, y1 * y1 / np.where(n1 > 0.0, n1, 1.0), 0.0)
+        freedom = np.asarray(self._counting - constant)
+        sized = np.asarray((freedom > 0.0) & (largest * self.noise2 > SMALLEST_SIZE))
         left = np.maximum(left, SMALLEST_NOISE * largest[..., None])
         gain = total(np.log1p(lam * unit))
         log_evidence = -0.5 * gain - np.where(flat, 0.5 * np.log(ones), 0.0)
@@ -260,9 +274,8 @@ class Averaged(Weighted):
         if not known.any():
             return
         squares = (rewards - rows.along(self.theta)) ** 2 * ages
-        free = np.clip(
-            1.0 - rows.quadratic(self.inverse) / (self.kappa[..., None] * q + self.noise2[..., None]), 0.0, 1.0
-        )
+        kappa_now = np.asarray(self.kappa)[..., None]
+        free = np.clip(1.0 - rows.quadratic(self.inverse) / (kappa_now * q + self.noise2[..., None]), 0.0, 1.0)
         free = free * ages
         freedom = np.maximum(free.sum(axis=-1), 1.0)[..., None]
         size = np.maximum(squares.sum(axis=-1)[..., None] / freedom, SMALLEST_SIZE)
@@ -279,27 +292,33 @@ class Averaged(Weighted):
 
     def _sum(self, values: Array) -> Array:
         """Return the sum over theta's axes."""
-        return values.sum(axis=tuple(range(-len(self.shape), 0)))
-
-    def distance(self, theta: Array) -> Array:
-        return super().distance(theta)
+        return np.asarray(values.sum(axis=tuple(range(-len(self.shape), 0))))
 
     def merge(self, other: Weighted) -> None:
         assert isinstance(other, Averaged)
-        if self._counting and other._counting:
-            self._see(Moments(other._mean, other._variance), other._seen_rounds) if other._seen_rounds else None
+        if self._counting and other._counting and (other._seen_rounds or other._unseen):
+            seen = copy.copy(other)
+            seen._see_all()
+            self._see_all()
+            self._see(Moments(seen._mean, seen._variance), seen._seen_rounds)
         super().merge(other)
 
     def _add_sums(self, other: Averaged) -> None:
         if self.frame is not None and other.frame is not None and np.any(other._base_weight):
-            other = copy.copy(other)
-            to = np.linalg.solve(other.frame.matrix.swapaxes(-1, -2), self.frame.matrix.swapaxes(-1, -2))
-            other._move_sums(to.swapaxes(-1, -2))
+            frame, other = other.frame, copy.copy(other)
+            other._move_sums(frame, self.frame)
         super()._add_sums(other)
 
     @property
     def _lasting(self) -> tuple[str, ...]:
         return (*super()._lasting, "_seen_rounds", "_mean", "_variance", "_framed_mean", "_framed_variance")
+
+    def state(self) -> dict[str, Array]:
+        if not self._unseen:
+            return super().state()
+        up_to_date = copy.copy(self)
+        up_to_date._see_all()
+        return up_to_date.state()
 
     def restore(self, state: dict[str, Array]) -> None:
         super().restore(state)

@@ -79,8 +79,13 @@ class Fit(ABC):
 
     #: turns features into those that theta is about; None if they are the same
     frame: Frame | None = None
-    #: whether estimates should be made `seeing` the belief that they are about
-    young: bool = False
+    #: the factor by which the variance that beliefs state counts, (...)
+    kappa: float | Array = 1.0
+
+    @property
+    def young(self) -> bool:
+        """Whether estimates should be made `seeing` the belief that they are about."""
+        return False
 
     def seeing(self, moments: Moments) -> Fit:
         """Return this fit as it is in the light of the belief with these moments."""

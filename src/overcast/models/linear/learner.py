@@ -122,7 +122,8 @@ class LinearLearner(LastingLearner):
             *blocks, d = self.fit.shape
             own = np.broadcast_to(theta, (*self.fit.leading, theta.shape[-1])).reshape(*self.fit.leading, *blocks, d, 1)
             matrix = to_standard.swapaxes(-1, -2)
-            theta = np.linalg.solve(matrix[..., None, :, :] if blocks else matrix, own).reshape(*self.fit.leading, -1)
+            solved = np.linalg.solve(matrix[..., None, :, :] if blocks else matrix, own)
+            theta = np.asarray(solved, dtype=np.float64).reshape(*self.fit.leading, -1)
         return self.fit.distance(theta)
 
     def state(self) -> dict[str, Array]:

@@ -216,10 +216,11 @@ class Kept:
         self._weights = new
 
     def rows(self, n: int | None = None, matrix: Array | None = None) -> Rows:
-        """Return all rounds, or the n oldest, for the algebra on them, with a matrix (..., d, d) times their psi."""
+        """Return all rounds, or the n oldest, for the algebra on them, with a matrix (..., d, d) times their psi,
+        or with its diagonal (..., d)."""
         psi, cov, block = (self._used(name, n) for name in ("psi", "cov", "block"))
         if matrix is not None:
-            psi = psi @ matrix.swapaxes(-1, -2)
+            psi = psi * matrix[..., None, :] if matrix.ndim < psi.ndim else psi @ matrix.swapaxes(-1, -2)
         if self._blocks is None:
             return Rows(psi, cov)
         return GroupedRows(psi, cov, block, self._blocks)

@@ -18,8 +18,10 @@ from overcast.models.base import restored, too_large
 from overcast.models.linear.fit import Fit
 from overcast.models.linear.rows import Kept, Rows
 
-# All rounds are weighed anew when their number has grown by the factor GROWTH, or by RENEW_EVERY.
-GROWTH = 1.1
+# All rounds are weighed anew when their number has grown by the factor GROWTH, by LATE_GROWTH from round LATE on, or by
+# RENEW_EVERY.
+GROWTH, LATE_GROWTH = 1.15, 1.3
+LATE = 100
 RENEW_EVERY = 512
 # Rewards whose mean square is below this give no scale: its inverse would overflow.
 SMALLEST_SIZE = 1e-200
@@ -68,8 +70,6 @@ class Weighted(Fit):
     #: names of the attributes that belong to one trial each, and of the sums over rounds whose weight is final
     of_trials: tuple[str, ...] = SCALES
     sums: tuple[str, ...] = SUMS
-    #: kappa, the factor by which the variance that beliefs state counts, (...)
-    kappa: float | Array = 1.0
 
     def __init__(self, shape: tuple[int, ...], settings: Settings, aware: bool, leading: tuple[int, ...] = ()) -> None:
         super().__init__(shape, leading)
@@ -104,7 +104,10 @@ class Weighted(Fit):
 
     @property
     def even_variance(self) -> float | Array:
-        return self.noise2 * np.maximum(self.used, 1.0) / max(self._counting, 1.0)
+        used, rounds = self.used, max(self._counting, 1.0)
+        if isinstance(used, float):  # every round asks for it, and plain numbers cost a fraction of arrays without axes
+            return float(self.noise2) * max(used, 1.0) / rounds
+        return np.asarray(self.noise2 * np.maximum(used, 1.0) / rounds)
 
     @property
     @abstractmethod
@@ -116,12 +119,12 @@ class Weighted(Fit):
         noise2 = self.noise2[..., None]
         if not self.aware:
             return np.broadcast_to(noise2, self._kept.rewards.shape)
-        return self.of_context(rows) * np.asarray(self.kappa)[..., None] + noise2
+        return np.asarray(self.of_context(rows) * np.asarray(self.kappa)[..., None] + noise2)
 
     def of_context(self, rows: Rows) -> Array:
         """Return E[theta^T Cov theta] of rounds, shape (..., n)."""
         # Rounding may have left a covariance just below zero.
-        return np.maximum(rows.context_variance(self.second_moment), 0.0)
+        return np.asarray(np.maximum(rows.context_variance(self.second_moment), 0.0))
 
     def add(self, row: Row, reward: float | Array) -> None:
         single = row.psi.ndim == 1  # plain numbers cost a fraction of arrays without axes
@@ -134,8 +137,11 @@ class Weighted(Fit):
             leverage = dot(psi, u)
             of_context: Any = 0.0
             if row.cov is not None:
-                of_context = self.kappa * dot(row.cov, upper(self._of_rows(self._moment(theta, inverse))))
-            v = max(of_context, 0.0) + float(self.noise2) if single else np.maximum(of_context, 0.0) + self.noise2
+                of_context = dot(row.cov, upper(self._of_rows(self._moment(theta, inverse))))
+            if single:
+                v: Any = max(of_context, 0.0) * float(self.kappa) + float(self.noise2)
+            else:
+                v = np.maximum(of_context, 0.0) * self.kappa + self.noise2
             total = v + leverage
         if not at_most(total, MAX_VARIANCE):
             raise too_large("LinearModel")
@@ -221,7 +227,9 @@ class Weighted(Fit):
         with one_thread():
             self._refit()
         ages = self._ages()
-        self._pause = min(RENEW_EVERY, max(1, math.ceil((GROWTH - 1.0) * float(ages.sum()))))
+        rounds = float(ages.sum())
+        growth = GROWTH if rounds < LATE else LATE_GROWTH
+        self._pause = min(RENEW_EVERY, max(1, math.ceil((growth - 1.0) * rounds)))
         if self._settings.window is None:  # a window never holds more than there is room for
             full = len(ages) >= self._capacity
             self._settle(max(int((ages < FORGOTTEN).sum()), len(ages) // 2 if full else 0))
