@@ -213,13 +213,13 @@ class _WatchedTrials(Trials):
 class Watching(oc.UCB):
     """The default policy, which keeps mean and width under the belief that follows each watched round."""
 
+    random = False
     lockstep = True
+    intervals: dict[int, list[tuple[Array, Array]]]
 
     def __init__(self, rounds: Sequence[int]) -> None:
         super().__init__()
         object.__setattr__(self, "intervals", {t: [] for t in rounds})
-
-    intervals: dict[int, list[tuple[Array, Array]]]
 
     def scores(self, outlook: Outlook, progress: Progress, rng: Generators) -> Array:
         if (t := int(progress.round) - 1) in self.intervals:
@@ -239,11 +239,12 @@ def jobs(part: str, policy: str, trials: int, pattern: str, folder: Path, again:
 
 
 def guess(job: Job) -> float:
-    """Return a rough guess of the seconds that a job takes."""
+    """Return a rough guess of the seconds that a job takes; without the opponents, it takes a third."""
     problem, share = job.problem, job.trials / TRIALS
-    if isinstance(problem.shape, Waves):
-        return 150.0 * share
-    return (20.0 + 0.02 * problem.k * problem.d) * (1.3 if job.covers else 0.8) * share
+    if job.path(job.policy).exists() and not job.again:
+        return 0.0
+    seconds = 120.0 if isinstance(problem.shape, Waves) else 18.0 + 0.012 * problem.k * problem.d
+    return seconds * share * (0.35 if job.path("opponents").exists() else 1.0)
 
 
 def run(todo: Sequence[Job], executor: Executor | None) -> Iterator[tuple[Job, Row | Exception]]:
@@ -298,13 +299,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _judged(todo: Sequence[Job], part: str, executor: Executor | None, workers: int) -> tuple[list[Row], int]:
     """Return the rows of all jobs that succeed, in the order of their names, and the number of those that fail."""
-    new = [job for job in todo if job.again or not job.path(job.policy).exists()]
-    left = sum(map(guess, new))
-    print(f"{part}: {len(todo)} runs, {len(new)} to compute, about {left / workers / 60:.0f} min", flush=True)
-    rows, failed, start, spent = [], 0, time.perf_counter(), 0.0
+    cost = {job: guess(job) for job in todo}
+    left, spent, start = sum(cost.values()), 0.0, time.perf_counter()
+    new = sum(seconds > 0.0 for seconds in cost.values())
+    print(f"{part}: {len(todo)} runs, {new} to compute, about {left / workers / 60:.0f} min", flush=True)
+    rows, failed = [], 0
     for n, (job, row) in enumerate(run(todo, executor), 1):
-        if job in new:
-            spent, left = spent + guess(job), left - guess(job)
+        spent, left = spent + cost[job], left - cost[job]
         minutes = (time.perf_counter() - start) / spent * left / 60 if spent else left / workers / 60
         if isinstance(row, Row):
             rows.append(row)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import matplotlib
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from overcast.experiments.figures.drawing import HUES, STYLE
@@ -20,6 +21,10 @@ LIMIT = 1.3
 SETTINGS = "hidden", "observed"
 # Coverage of a stated 95 % interval should lie between these.
 LOW, HIGH = 0.90, 0.99
+# Ratios below this count as this: a logarithm needs some.
+TINY = 1e-6
+# How the horizons are drawn: label, marker and strength.
+MARKS = ("T = 30", "o", 0.45), ("T = 100", "s", 0.7), ("last round", "D", 1.0)
 
 
 class Ratio(NamedTuple):
@@ -102,7 +107,7 @@ def scores(rows: Sequence[Row]) -> Iterator[Score]:
                 if not found:
                     continue
                 worst = max(found, key=lambda name: found[name].value)
-                mean = math.exp(np.mean([math.log(max(r.value, 1e-6)) for r in found.values()]))
+                mean = math.exp(np.mean([math.log(max(r.value, TINY)) for r in found.values()]))
                 above = [name for name, r in found.items() if r.high > LIMIT]
                 yield Score(setting, opponent, t, len(found), mean, found[worst].value, worst, above)
 
@@ -165,34 +170,41 @@ def _json(data: dict[str, Any]) -> str:
 
 
 def draw(rows: Sequence[Row], title: str) -> Figure:
-    """Return the figure: the ratios of all problems at every horizon, one row of panels per setting."""
+    """Return the figure: the ratios of all problems, one row of panels per setting and one column per opponent."""
     opponents = list(dict.fromkeys(shown for row in rows for shown in row.ratios))
     names = list(dict.fromkeys(row.name for row in rows))
-    horizons = sorted({t for row in rows for by in row.ratios.values() for t in by}, key=int)
     with matplotlib.rc_context(STYLE):
-        size = 2.5 + 4.0 * len(opponents), 1.6 + 0.32 * len(names) * len(SETTINGS)
+        size = 2.5 + 4.0 * len(opponents), 2.0 + 0.3 * len(names) * len(SETTINGS)
         fig = Figure(figsize=size, layout="constrained")
         panels = fig.subplots(len(SETTINGS), len(opponents), sharex=True, sharey=True, squeeze=False)
         for setting, line in zip(SETTINGS, panels, strict=True):
+            of = [row for row in rows if row.setting in (setting, "both")]
             for opponent, ax in zip(opponents, line, strict=True):
-                of = [row for row in rows if row.setting in (setting, "both")]
-                for i, t in enumerate(horizons):
-                    found = [(names.index(row.name), r) for row in of if (r := row.ratios[opponent].get(t))]
-                    y = [-place + 0.2 - 0.2 * i for place, _ in found]
-                    x, low, high = (np.array([r[j] for _, r in found]) for j in range(3))
-                    bars = np.stack([x - np.maximum(low, x / 10.0), high - x])
-                    style: Any = {"fmt": "o", "markersize": 3, "linewidth": 0.9, "alpha": 0.4 + 0.6 * i / len(horizons)}
-                    ax.errorbar(x, y, xerr=bars, color=HUES[setting], label=f"{setting}, T = {t}", **style)
-                ax.axvline(1.0, color="#999999", linewidth=1.0)
-                ax.axvline(LIMIT, color="black", linewidth=1.0, dashes=(4, 2))
-                ax.set_xscale("log")
+                _draw_panel(ax, {names.index(row.name): list(row.ratios[opponent].values()) for row in of}, setting)
                 ax.set_title(f"{setting}, against {opponent}", fontsize=10)
                 ax.set_yticks(-np.arange(len(names)), names, fontsize=7)
+                ax.set_ylim(0.4 - len(names), 0.6)
         for ax in panels[-1]:
             ax.set_xlabel("default / best β")
         fig.legend(*_legend(panels), loc="outside lower center", ncols=2)
         fig.suptitle(f"The untuned default against the best β of the grid: {title}; 95 % intervals", fontsize=12)
     return fig
+
+
+def _draw_panel(ax: Axes, ratios: dict[int, list[Ratio | None]], setting: str) -> None:
+    """Draw the ratios of each problem, by its place, one mark per horizon."""
+    for i, (label, marker, alpha) in enumerate(MARKS):
+        found = [(place, r) for place, own in ratios.items() if i < len(own) and (r := own[i]) is not None]
+        if not found:
+            continue
+        y = [0.22 - 0.22 * i - place for place, _ in found]
+        x, low, high = (np.array([r[j] for _, r in found]) for j in range(3))
+        bars = np.maximum([x - np.maximum(low, x / 3.0), high - x], 0.0)  # a log axis has no room below zero
+        style: Any = {"fmt": marker, "markersize": 3, "linewidth": 0.9, "alpha": alpha, "label": f"{setting}, {label}"}
+        ax.errorbar(np.maximum(x, TINY), y, xerr=bars, color=HUES[setting], **style)
+    ax.axvline(1.0, color="#999999", linewidth=1.0)
+    ax.axvline(LIMIT, color="black", linewidth=1.0, dashes=(4, 2))
+    ax.set_xscale("log")
 
 
 def _legend(panels: Any) -> tuple[list[Any], list[str]]:
