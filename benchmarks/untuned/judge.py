@@ -272,7 +272,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--trials", type=int, default=TRIALS, help="paired trials; tuning takes half as many")
     parser.add_argument("--only", default="", metavar="PATTERN", help="problems whose name holds this, e.g. 'arms'")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--again", action="store_true", help="run the default again; opponents are kept")
+    parser.add_argument("--again", action="store_true", help="run the default again, as it changed; keep opponents")
     parser.add_argument("--out", type=Path, default=Path("overcast-out/judge"), help="folder for results")
     parser.add_argument("--keep", type=Path, metavar="FILE", help="JSON file to put the summary into")
     options = parser.parse_args(arguments)
@@ -306,7 +306,7 @@ def _judged(todo: Sequence[Job], part: str, executor: Executor | None, workers: 
     rows, failed = [], 0
     for n, (job, row) in enumerate(run(todo, executor), 1):
         spent, left = spent + cost[job], left - cost[job]
-        minutes = (time.perf_counter() - start) / spent * left / 60 if spent else left / workers / 60
+        minutes = abs((time.perf_counter() - start) / spent * left if spent else left / workers) / 60
         if isinstance(row, Row):
             rows.append(row)
         else:
