@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # By environment, so that the tools that build the package are held to it too.
 PIP := PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test check format bench picture clean
+.PHONY: demo test check format bench judge picture clean
 
 demo: $(VENV)/user  ## the paper's synthetic figure at a small size
 	$(BIN)/overcast demo
@@ -27,6 +27,9 @@ format: $(VENV)/dev
 bench: $(VENV)/dev  ## speed as ratios to the bare NumPy calls, and to a peer
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/kernel.py
+
+judge: $(VENV)/dev  ## the default against tuned opponents on problems in many units; resumes what was interrupted
+	PYTHONPATH=benchmarks $(BIN)/python -m untuned.judge --part all --keep benchmarks/untuned/results.json
 
 picture: demo  ## the README's pictures, from the real data in the folder DATA
 	cp overcast-out/demo/figure.png docs/demo.png
