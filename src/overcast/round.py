@@ -49,9 +49,16 @@ def choose(
     samples: Samples,
     rng: Generators,
     available: Mask | None = None,
+    waiting: Sequence[Any] = (),
+    share: float = 1.0,
 ) -> Choice:
-    """Decide round t under a belief, or that of each trial in lock-step."""
+    """Decide round t under a belief, or that of each trial in lock-step.
+
+    waiting : the evidence of decisions whose rewards are still to come, of which a `share` is expected to come
+    """
     view = model.view(learner, beliefs, draws(samples, t), rng)
+    if waiting and not policy.random:
+        learner = learner.awaiting(waiting, share)
     outlook = Outlook(learner, view, available)
     mean = outlook.mean
     progress = Progress(t, learner.log_det, model.theory_ridge, mean.shape[-1])

@@ -84,6 +84,14 @@ class Learner(ABC):
     def learn(self, evidence: Any, reward: float | Array) -> None:
         """Add one round, or raise and change nothing."""
 
+    def awaiting(self, evidence: Sequence[Any], share: float = 1.0) -> Learner:
+        """Return this learner as if a share of these decisions had paid what is expected of them, for estimates.
+
+        Means stay and widths shrink, so that a policy without randomness does not repeat itself until rewards come
+        (Desautels et al., 2014). A learner whose widths do not follow from the noise returns itself, the default.
+        """
+        return self
+
     @property
     def log_det(self) -> float | Array:
         """log(det V_t / det V_0), which is log det(I + K_t / lambda), shape (...); 0 if the model has no V."""

@@ -42,6 +42,9 @@ class LearnerStack(Learner):
     def learn(self, evidence: list[Any], reward: float | Array) -> None:
         self._each(lambda learner, own, y: learner.learn(own, float(y)), evidence, np.asarray(reward))
 
+    def awaiting(self, evidence: Sequence[list[Any]], share: float = 1.0) -> LearnerStack:
+        return LearnerStack(self._each(lambda learner, own: learner.awaiting(own, share), zip(*evidence, strict=True)))
+
     @property
     def log_det(self) -> Array:
         return np.array([learner.log_det for learner in self.learners])

@@ -29,6 +29,7 @@ class Batch:
     """Some trials of a simulation, from number `first` on: the unit of work that goes to a worker.
 
     revealed : share of rounds whose context is revealed in the observed setting
+    delay : number of further decisions before the reward of a decision arrives
     watched : rounds after which the distance of the true theta to the estimate is kept
     """
 
@@ -42,6 +43,7 @@ class Batch:
     first: int
     trials: int
     revealed: float = 1.0
+    delay: int = 0
     watched: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
@@ -54,6 +56,7 @@ class Batch:
         check_samples("simulate", self.samples)
         _check.integer("simulate", "steps", self.steps, at_least=1)
         _check.integer("simulate", "seed", self.seed, at_least=0)
+        _check.integer("simulate", "delay", self.delay, at_least=0)
         share = _check.number("simulate", "revealed", self.revealed, at_least=0.0, at_most=1.0)
         if share < 1.0 and self.setting != "observed":
             raise ValueError(f"simulate: revealed is for setting 'observed', got {share} with {self.setting!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from overcast import _check
+from overcast._check import Array
 from overcast._records import where
 from overcast._threads import one_thread
 from overcast.beliefs.stacked import PointStack
@@ -36,6 +38,7 @@ def simulate(
     seed: int = 0,
     executor: Executor | None = None,
     revealed: float = 1.0,
+    delay: int = 0,
 ) -> Runs:
     """Run `trials` independent trials of `steps` rounds.
 
@@ -50,6 +53,7 @@ def simulate(
         None runs here
     revealed : share of rounds whose context is revealed in the observed setting; the others stay hidden. A stream of
         random numbers of its own decides which ones, so that a larger share reveals all that a smaller one does
+    delay : number of further decisions that are made before the reward of a decision arrives
 
     Examples
     --------
@@ -63,7 +67,7 @@ def simulate(
     if executor is not None and not isinstance(executor, Executor):
         raise TypeError(f"simulate: executor must be a concurrent.futures.Executor, got {_check.short(executor)}")
     batches = [
-        Batch(env, model, policy, samples, steps, setting, seed, first, count, revealed)
+        Batch(env, model, policy, samples, steps, setting, seed, first, count, revealed, delay)
         for first, count in batches_of(model, trials)
     ]
     runs = list((map if executor is None else executor.map)(run_batch, batches))
@@ -83,6 +87,7 @@ def _run(batch: Batch) -> Runs:
     audit = None if policy.confidence is None else _Audit(batch, policy.confidence, world)
     choices = np.empty((batch.steps, batch.trials), dtype=np.intp)
     steps, distances = [], []
+    late: deque[tuple[Any, Array]] = deque()  # evidence and rewards of decisions whose rewards are under way
     learner: Learner | None = None
     for t in range(batch.steps):
         now = world.step(choices[:t].T)
@@ -90,12 +95,14 @@ def _run(batch: Batch) -> Runs:
             learner = start(model, policy, world.actions, now.context.shape[-1], batch.trials)
         realised = PointStack(now.context)
         seen, samples = (realised, None) if batch.setting == "exact" else (now.belief, batch.samples)
-        choice = choose(model, learner, policy, seen, t + 1, samples, rngs)
+        choice = choose(model, learner, policy, seen, t + 1, samples, rngs, waiting=[one for one, _ in late])
         if audit is not None:
             audit.step(learner, model.view(learner, realised), choice, now)
         choices[t] = taken = np.asarray(choice.action)
         evidence = _evidence(batch, learner, choice, realised, None if shown is None else shown[:, t])
-        learner.learn(evidence, now.reward(taken))
+        late.append((evidence, now.reward(taken)))
+        if len(late) > batch.delay:
+            learner.learn(*late.popleft())
 
         best, reward = highest(now.expected), now.rewards[rows, taken]
         step = Step(
@@ -121,6 +128,7 @@ def _run(batch: Batch) -> Runs:
         noise=getattr(env, "noise", None),
         calibrated=getattr(env, "calibrated", True),
         revealed=batch.revealed,
+        delay=batch.delay,
     )
 
 

@@ -36,6 +36,7 @@ class Runs(Record):
     noise : the reward noise that the environment states; None for an environment that states none
     calibrated : whether the environment draws contexts from the beliefs
     revealed : the share of rounds whose context is revealed in the observed setting
+    delay : the number of further decisions before a reward arrives
     """
 
     model: Model
@@ -46,6 +47,7 @@ class Runs(Record):
     noise: float | None
     calibrated: bool
     revealed: float = 1.0
+    delay: int = 0
 
     @property
     def bound(self) -> Array:
@@ -66,6 +68,7 @@ class Runs(Record):
         need(self.setting == setting, f"{of} setting {setting!r}, got {self.setting!r}")
         need(self.samples == samples, f"{of} samples={samples!r}, got {self.samples!r}")
         need(self.revealed == 1.0, f"needs every context revealed, got a share of {self.revealed}")
+        need(self.delay == 0, f"needs every reward before the next decision, got a delay of {self.delay}")
         need(self.calibrated, "needs contexts drawn from the beliefs, got an environment that draws others")
         if ridge is None:
             raise ValueError(f"Runs: bound needs the paper's least squares, got {self.model}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -89,6 +90,11 @@ class Fit(ABC):
 
     def seeing(self, moments: Moments) -> Fit:
         """Return this fit as it is in the light of the belief with these moments."""
+        return self
+
+    def awaiting(self, rows: Sequence[Row], share: float) -> Fit:
+        """Return this fit as if a share of these rows had come, with rewards as expected: theta stays, its covariance
+        shrinks. Least squares with a ridge know no noise, and stay as they are."""
         return self
 
     @property

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,7 +30,8 @@ class LinearLearner(LastingLearner):
         self.design = design
         self.fit = fit
         d = design.shape[-1]
-        self._last: tuple[View, Fit] | None = None  # the view that was last seen by a young fit, and what it made of it
+        self._last: tuple[View, Fit] | None = None  # the latest view, and the fit for decisions about it
+        self._awaited: tuple[Sequence[Row], float] | None = None
         self.heavy = design.k * d * d > MATRICES or max(design.k, d) * d > VECTORS
 
     def view(self, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> View:
@@ -41,13 +44,24 @@ class LinearLearner(LastingLearner):
     def _seeing(self, view: View) -> tuple[Fit, View]:
         """Return the fit for decisions about a belief, and the belief's view in the fit's features."""
         fit = self.fit
-        if fit.young:
+        if fit.young or self._awaited is not None:
             if self._last is None or self._last[0] is not view:
-                moments = self.design.moments(view)
-                assert moments is not None
-                self._last = view, fit.seeing(moments)
+                self._last = view, self._fit_for(view)
             fit = self._last[1]
         return fit, view if fit.frame is None else self.design.through(view, fit.frame)
+
+    def _fit_for(self, view: View) -> Fit:
+        fit = self.fit
+        if fit.young:
+            moments = self.design.moments(view)
+            assert moments is not None
+            fit = fit.seeing(moments)
+        return fit if self._awaited is None else fit.awaiting(*self._awaited)
+
+    def awaiting(self, evidence: Sequence[Row], share: float = 1.0) -> LinearLearner:
+        out = copy.copy(self)
+        out._last, out._awaited = None, (evidence, share)
+        return out
 
     def evidence(self, view: View, index: Index) -> Row:
         return self.design.row(view, index, self.fit.aware)

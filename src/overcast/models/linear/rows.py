@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -27,6 +27,8 @@ class Rows:
     def __init__(self, psi: Array, cov: Array | None) -> None:
         self.psi = np.ascontiguousarray(psi)  # many products follow
         self._cov = cov
+        #: (..., n)
+        self.shape = psi.shape[:-1]
 
     def along(self, theta: Array) -> Array:
         """Return psi^T theta, shape (..., n)."""
@@ -69,7 +71,7 @@ class GroupedRows(Rows):
 
     def __init__(self, psi: Array, cov: Array | None, block: Indices, blocks: int) -> None:
         *leading, n, d = psi.shape
-        self._shape, self._leading = (*leading, n), (*leading, blocks)
+        self._leading = (*leading, blocks)
         groups = int(np.prod(self._leading))
         first = np.arange(0, groups, blocks)[:, None]  # group of the first block of each trial
         group = (first + block.reshape(len(first), n)).ravel()
@@ -79,6 +81,7 @@ class GroupedRows(Rows):
         self._parts = [slice(start, end) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
         self._seen = [(at, part) for at, part in enumerate(self._parts) if part.start < part.stop]
         super().__init__(psi.reshape(-1, d)[self._order], cov)
+        self.shape = (*leading, n)
 
     @cached_property
     def _sorted_cov(self) -> Array:
@@ -88,7 +91,7 @@ class GroupedRows(Rows):
     def _by_round(self, values: Array) -> Array:
         out = np.empty_like(values)
         out[self._order] = values
-        return out.reshape(self._shape)
+        return out.reshape(self.shape)
 
     def _by_group(self, values: Array) -> Array:
         return values.reshape(-1)[self._order]
@@ -218,12 +221,18 @@ class Kept:
     def rows(self, n: int | None = None, matrix: Array | None = None) -> Rows:
         """Return all rounds, or the n oldest, for the algebra on them, with a matrix (..., d, d) times their psi,
         or with its diagonal (..., d)."""
-        psi, cov, block = (self._used(name, n) for name in ("psi", "cov", "block"))
+        return self._rows(*(self._used(name, n) for name in ("psi", "cov", "block")), matrix)
+
+    def others(self, rows: Sequence[Row], matrix: Array | None = None) -> Rows:
+        """Return rows that are not kept, in the same form."""
+        psi, cov, block = (None if one[0] is None else np.stack(one, axis=-1) for one in zip(*(row[:3] for row in rows)))
+        assert psi is not None
+        return self._rows(psi.swapaxes(-1, -2), None if cov is None else cov.swapaxes(-1, -2), block, matrix)
+
+    def _rows(self, psi: Array, cov: Array | None, block: Any, matrix: Array | None) -> Rows:
         if matrix is not None:
             psi = psi * matrix[..., None, :] if matrix.ndim < psi.ndim else psi @ matrix.swapaxes(-1, -2)
-        if self._blocks is None:
-            return Rows(psi, cov)
-        return GroupedRows(psi, cov, block, self._blocks)
+        return Rows(psi, cov) if self._blocks is None else GroupedRows(psi, cov, block, self._blocks)
 
     @property
     def axes(self) -> dict[str, int]:

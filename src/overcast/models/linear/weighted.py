@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -118,7 +119,7 @@ class Weighted(Fit):
         """Return v of rounds, shape (..., n)."""
         noise2 = self.noise2[..., None]
         if not self.aware:
-            return np.broadcast_to(noise2, self._kept.rewards.shape)
+            return np.broadcast_to(noise2, rows.shape)
         return np.asarray(self.of_context(rows) * np.asarray(self.kappa)[..., None] + noise2)
 
     def of_context(self, rows: Rows) -> Array:
@@ -259,6 +260,17 @@ class Weighted(Fit):
     def _summed(self, rows: Rows, rewards: Array, weights: Array) -> tuple[Array, ...]:
         """Return the sums over rounds, in the order of `sums`."""
         return rows.sums(rewards, weights)
+
+    def awaiting(self, rows: Sequence[Row], share: float) -> Weighted:
+        found = self._kept.others(rows, None if self.frame is None else self.frame.matrix)
+        with np.errstate(over="ignore", invalid="ignore"):
+            design, _ = found.sums(np.zeros(found.shape), share / self.variance(found))
+            half = self.half()
+            across = half.swapaxes(-1, -2)
+            inverse = half @ np.linalg.solve(self._eye + across @ design @ half, across)
+        out = copy.copy(self)
+        out.inverse = np.asarray(inverse, dtype=np.float64)
+        return out
 
     def distance(self, theta: Array) -> Array:
         error = theta.reshape(*theta.shape[:-1], *self.shape) - self.theta
