@@ -126,5 +126,16 @@ class Part:
     def batch(self) -> Batch:
         e, curve, (first, trials) = self.experiment, self.curve, (self.first, self.trials)
         model, policy = curve.model or e.model, curve.policy or UCB(self.beta)
-        seen = curve.revealed, curve.watched
-        return Batch(e.env, model, policy, curve.samples, e.steps, curve.setting, e.seed, first, trials, *seen)
+        return Batch(
+            e.env,
+            model,
+            policy,
+            curve.samples,
+            e.steps,
+            curve.setting,
+            e.seed,
+            first,
+            trials,
+            revealed=curve.revealed,
+            watched=curve.watched,
+        )

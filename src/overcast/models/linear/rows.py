@@ -221,13 +221,14 @@ class Kept:
     def rows(self, n: int | None = None, matrix: Array | None = None) -> Rows:
         """Return all rounds, or the n oldest, for the algebra on them, with a matrix (..., d, d) times their psi,
         or with its diagonal (..., d)."""
-        return self._rows(*(self._used(name, n) for name in ("psi", "cov", "block")), matrix)
+        return self._rows(self._used("psi", n), self._used("cov", n), self._used("block", n), matrix)
 
     def others(self, rows: Sequence[Row], matrix: Array | None = None) -> Rows:
         """Return rows that are not kept, in the same form."""
-        psi, cov, block = (None if one[0] is None else np.stack(one, axis=-1) for one in zip(*(row[:3] for row in rows)))
-        assert psi is not None
-        return self._rows(psi.swapaxes(-1, -2), None if cov is None else cov.swapaxes(-1, -2), block, matrix)
+        psi = np.stack([row.psi for row in rows], axis=-2)
+        cov = None if self._cov is None else np.stack([np.asarray(row.cov) for row in rows], axis=-2)
+        block = None if self._block is None else np.stack([np.asarray(row.block) for row in rows], axis=-1)
+        return self._rows(psi, cov, block, matrix)
 
     def _rows(self, psi: Array, cov: Array | None, block: Any, matrix: Array | None) -> Rows:
         if matrix is not None:
