@@ -288,7 +288,7 @@ def _shifts(data: st.DataObject, spread: Array, units: float = 1000.0) -> Array:
 
 
 def _spread_of_contexts(world: World) -> Array:
-    spread = np.array([now.context for now in world.rounds]).std(axis=0)
+    spread: Array = np.array([now.context for now in world.rounds]).std(axis=0)
     spread[world.fixed] = 0.0
     return spread
 
