@@ -69,6 +69,10 @@ class Beliefs(ABC):
         draws = self.sample(n, rng)
         return _moments.average(draws), _moments.average(draws * draws)
 
+    @abstractmethod
+    def centred(self) -> Beliefs:
+        """Return the distribution of c - E[c]."""
+
     @property
     @abstractmethod
     def leading(self) -> tuple[int, ...]:
@@ -205,6 +209,9 @@ class Belief(Beliefs):
         around = _coordinates.for_each(name, "blur", blur, self.dim, at_least=0.0)
         still = not by.any() and (times == 1.0).all() and not around.any()
         return self if still else self._moved(by, times, around)
+
+    def centred(self) -> Belief:
+        return self.moved(-self.mean())
 
     def place(self, outcome: Array) -> Array:
         """Return where an outcome (c,) falls in the belief, from 0 to 1: lower and upper ends of an interval, (2, c).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any
 
@@ -123,6 +124,11 @@ class Gaussian(Belief):
             return known[power]
 
         return np.array([moment(tuple(row)) for row in powers.tolist()])
+
+    def centred(self) -> Gaussian:
+        out = copy.copy(self)
+        out._mean = np.zeros(self.dim)
+        return out
 
     def to_json(self) -> dict[str, Any]:
         return {"type": "Gaussian", "mean": self._mean.tolist(), "cov": self._cov.tolist()}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +78,9 @@ class GaussianStack(BeliefStack):
         table = _moments.of_gaussian(self._mean, self._variance, int(powers.max(initial=0)))
         return _moments.of_independent(table, powers)
 
+    def centred(self) -> GaussianStack:
+        return GaussianStack(np.zeros(self._mean.shape), self._variance)
+
     def sample(self, n: int, rng: Sequence[np.random.Generator]) -> Array:
         out = np.empty((len(self), self.dim, n))  # long rows, as a single Gaussian draws them
         for trial, own in zip(out, rng, strict=True):
@@ -137,6 +141,9 @@ class CorrelatedStack(BeliefStack):
     def moments(self, powers: Powers) -> Array:
         return self.each(lambda belief: belief.moments(powers))
 
+    def centred(self) -> CorrelatedStack:
+        return CorrelatedStack(np.zeros(self._mean.shape), self._root)
+
     def sample(self, n: int, rng: Sequence[np.random.Generator]) -> Array:
         draws = np.empty((len(self), self._root.shape[-1], n))
         for trial, own in zip(draws, rng, strict=True):
@@ -181,6 +188,9 @@ class PointStack(BeliefStack):
     def moments(self, powers: Powers) -> Array:
         return np.asarray(np.prod(self._points[:, None, :] ** powers, axis=-1))
 
+    def centred(self) -> PointStack:
+        return PointStack(np.zeros(self._points.shape))
+
     def sample(self, n: int, rng: Sequence[np.random.Generator]) -> Array:
         """Return the points themselves as a read-only view; the generators stay untouched."""
         return np.broadcast_to(self._points[:, None, :], (len(self), n, self.dim))
@@ -215,6 +225,11 @@ class Catalogue:
         if key not in self._tables:
             self._tables[key] = read_only(np.stack([compute(belief) for belief in self.beliefs]))
         return self._tables[key]
+
+    @cached_property
+    def centred(self) -> Catalogue:
+        """The same beliefs about c - E[c]."""
+        return Catalogue([belief.centred() for belief in self.beliefs])
 
     def pick(self, index: NDArray[np.integer]) -> CatalogueStack:
         """Return the stack whose trial i holds belief index[i]; `index` (r,)."""
@@ -251,6 +266,9 @@ class CatalogueStack(BeliefStack):
 
     def moments(self, powers: Powers) -> Array:
         return self.gather(("moments", powers.shape, powers.tobytes()), lambda belief: belief.moments(powers))
+
+    def centred(self) -> CatalogueStack:
+        return self.catalogue.centred.pick(self.index)
 
     def sample(self, n: int, rng: Sequence[np.random.Generator]) -> Array:
         out = np.empty((len(self), n, self.dim))

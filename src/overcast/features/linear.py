@@ -46,11 +46,14 @@ class Linear(Separable):
         return _beside_one(of_vectors(actions), -1)
 
     def standard_contexts(self, moments: Moments) -> Side:
-        coordinates = Moments(moments.mean[..., 1:], moments.variance[..., 1:])
-        side = _beside_one(of_moments(coordinates), 0)
-        one = np.zeros_like(side.one)
-        one[..., 0] = 1.0  # a constant of the actions is one of the functions
-        return Side(side.matrix, one)
+        return _beside_one(of_moments(Moments(moments.mean[..., 1:], moments.variance[..., 1:])), 0)
+
+    def constant(self, of_action: Array, of_context: Array, j: Indices, m: Indices) -> Array:
+        of_actions, of_contexts = of_action[..., :-1], of_context[..., 1:]
+        none = ~of_actions.any(axis=-1, keepdims=True)  # then a constant among the coordinates of contexts will do
+        of_contexts = of_contexts * none
+        leading = of_contexts.shape[:-1]
+        return np.concatenate([np.broadcast_to(of_actions, (*leading, of_actions.shape[-1])), of_contexts], axis=-1)
 
     def _term_names(self, actions: Sequence[str], contexts: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
         return [*actions, "1"], ["1", *contexts]

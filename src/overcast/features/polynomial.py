@@ -155,13 +155,18 @@ def _of_normal(mean: Array, cov: Array) -> Array:
 
 
 def _covariance(beliefs: Beliefs, powers: Powers) -> Array:
-    """Return the covariance of the monomials with these exponents (q, c), shape (..., q, q)."""
+    """Return the covariance of the monomials with these exponents (q, c), shape (..., q, q).
+
+    It follows from that of monomials about the mean, which cancels no digits if the zero point is far away.
+    """
     i, j, _ = triangle(len(powers))
-    mean = beliefs.moments(powers)
-    out = np.empty((*mean.shape, len(powers)))
-    out[..., i, j] = beliefs.moments(powers[i] + powers[j]) - mean[..., i] * mean[..., j]
-    out[..., j, i] = out[..., i, j]
-    return out
+    centred = beliefs.centred()
+    mean = centred.moments(powers)
+    about = np.empty((*mean.shape, len(powers)))
+    about[..., i, j] = centred.moments(powers[i] + powers[j]) - mean[..., i] * mean[..., j]
+    about[..., j, i] = about[..., i, j]
+    back = products(shifted(-beliefs.mean(), np.ones(beliefs.dim), int(powers.max())), powers)
+    return np.asarray(back @ about @ back.swapaxes(-1, -2))
 
 
 def _names(coordinates: Sequence[str], degree: int) -> list[str]:

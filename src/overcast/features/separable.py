@@ -91,6 +91,17 @@ class Separable(FeatureMap):
         """Return standard context terms for contexts with these moments: here each is brought to mean square one."""
         return scaled(np.sqrt(moments.mean**2 + moments.variance))
 
+    def constant(self, of_action: Array, of_context: Array, j: Indices, m: Indices) -> Array:
+        """Return the parameters (..., d) of the function that is 1 everywhere, zeros if there is none.
+
+        of_action, of_context : (..., p) and (..., q), the same for functions of one side alone
+        j, m : (d,) `pairs`
+        """
+        one = of_action.take(j, axis=-1) * of_context.take(m, axis=-1)
+        # Features are products: the constant is one of them only if all of its products are.
+        products = np.count_nonzero(of_action, axis=-1) * np.count_nonzero(of_context, axis=-1)
+        return np.asarray(one * (np.count_nonzero(one, axis=-1) == products)[..., None])
+
     def size(self, a: int, c: int) -> int:
         return len(self.pairs(a, c)[0])
 
@@ -176,10 +187,7 @@ class SeparableDesign(Design):
         terms, of_context = self._map.standard_contexts(moments)
         m, of_action = self._context_term, self._of_actions.one
         matrix = terms[..., m[:, None], m] * self._same_action_term
-        one = of_action.take(self._action_term, axis=-1) * of_context.take(m, axis=-1)
-        # Features are products: the constant is one of them only if all of its products are.
-        products = np.count_nonzero(of_action, axis=-1) * np.count_nonzero(of_context, axis=-1)
-        one = one * (np.count_nonzero(one, axis=-1) == products)[..., None]
+        one = self._map.constant(of_action, of_context, self._action_term, m)
         matrix = slim(matrix)
         if matrix.ndim == one.ndim:
             return Frame(matrix, matrix, one)

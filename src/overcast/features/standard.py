@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import comb
 
 from overcast._check import Array
 from overcast._linalg import Indices, apply
@@ -123,11 +124,15 @@ def products(of_each: Array, powers: Indices) -> Array:
 
 def shifted(mean: Array, size: Array, degree: int) -> Array:
     """Return the coefficients of ((x - mean) / size)^e in powers of x, (..., degree + 1, degree + 1)."""
-    out = np.zeros((*mean.shape, degree + 1, degree + 1))
-    for e in range(degree + 1):
-        for b in range(e + 1):
-            out[..., e, b] = math.comb(e, b) * (-mean) ** (e - b) / size**e
-    return out
+    binomial, difference, exponent = _binomial(degree)
+    return np.asarray(binomial * (-mean)[..., None, None] ** difference / size[..., None, None] ** exponent)
+
+
+@lru_cache(maxsize=16)
+def _binomial(degree: int) -> tuple[Array, Array, Array]:
+    """Return e over b, e - b where it is not negative, and e, for e (rows) and b (columns) up to a degree."""
+    e, b = np.indices((degree + 1, degree + 1))
+    return np.asarray(comb(e, b), dtype=np.float64), np.maximum(e - b, 0).astype(np.float64), e.astype(np.float64)
 
 
 def orthonormal(values: Array, degree: int) -> Array:

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from scipy.linalg import block_diag
 
-from linear_support import GIVEN
+from linear_support import GIVEN, weighted
 from overcast._check import Array
 from overcast._linalg import folded
 from overcast.features import Row
 from overcast.models.linear.fit import Fit
 from overcast.models.linear.ridge import Ridge
-from overcast.models.linear.weighted import Settings, Weighted
+from overcast.models.linear.weighted import Settings
 from support import linear_map, refused
 
 D, BLOCKS, R = 3, 4, 3
@@ -25,7 +25,7 @@ Make = Callable[[tuple[int, ...], tuple[int, ...]], Fit]
 
 
 def _weighted(settings: Settings, aware: bool) -> Make:
-    return lambda shape, leading: Weighted(shape, settings, aware, leading)
+    return lambda shape, leading: weighted(shape, settings, aware, leading)
 
 
 FITS: dict[str, Make] = {

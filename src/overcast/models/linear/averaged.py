@@ -168,6 +168,8 @@ class Averaged(Weighted):
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             self._set_frame()
             rows, rewards, ages = self._rows(), self._kept.rewards, self._ages()
+            if self._some_unsized and self._settings.noise is None:
+                self._begin(rewards)
             for _ in range(sweeps):
                 spread = np.where(self._sized[..., None], self.of_context(rows), 0.0) if self.aware else 0.0
                 v = np.asarray(self.kappa)[..., None] * spread + self.noise2[..., None]
@@ -180,6 +182,11 @@ class Averaged(Weighted):
             raise too_large("LinearModel")
         self._some_unsized = not self._sized.all()
         self._kept.weigh(1.0 / v)
+
+    def _begin(self, rewards: Array) -> None:
+        """Let widths have the unit of rewards (..., n) in trials where these do not differ enough to give a scale."""
+        size = (rewards**2).sum(axis=-1) / max(rewards.shape[-1], 1)
+        self.noise2 = np.where(self._sized, self.noise2, np.where(size > SMALLEST_SIZE, size, 1.0))
 
     def _average(self, rows: Rows, rewards: Array, weights: Array) -> None:
         """Fit theta and the scales to n rounds with these rewards and weights (..., n), which include the age."""
