@@ -15,7 +15,7 @@ from overcast.beliefs.base import Beliefs
 from overcast.features.base import FeatureMap, no_closed_form
 from overcast.features.design import Design, Index, Row, View, pick
 from overcast.features.linear import Bilinear
-from overcast.features.standard import Frame, Moments, full, of_moments, slim, turned
+from overcast.features.standard import Frame, Moments, full, of_moments, slim, turned, variety
 
 # The context terms of this map are the context itself.
 _CONTEXT = Bilinear()
@@ -86,7 +86,8 @@ class DisjointDesign(Design):
     def frame(self, moments: Moments) -> Frame:
         matrix, one = of_moments(moments)
         matrix = slim(matrix)
-        return Frame(matrix, matrix, np.repeat(one[..., None, :], self.shape[0], axis=-2))
+        diversity = np.asarray(variety(moments).mean(axis=-1))
+        return Frame(matrix, matrix, np.repeat(one[..., None, :], self.shape[0], axis=-2), diversity)
 
     def through(self, view: View, frame: Frame) -> View:
         return View(turned(frame.terms, view.terms), view.beliefs, view.excess)

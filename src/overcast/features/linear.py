@@ -48,6 +48,9 @@ class Linear(Separable):
     def standard_contexts(self, moments: Moments) -> Side:
         return _beside_one(of_moments(Moments(moments.mean[..., 1:], moments.variance[..., 1:])), 0)
 
+    def actions_change(self, j: Indices) -> Indices:
+        return np.flatnonzero(j < j.max())
+
     def constant(self, of_action: Array, of_context: Array, j: Indices, m: Indices) -> Array:
         of_actions, of_contexts = of_action[..., :-1], of_context[..., 1:]
         none = ~of_actions.any(axis=-1, keepdims=True)  # then a constant among the coordinates of contexts will do

@@ -55,6 +55,9 @@ class Quadratic(Separable):
         one[..., actions.shape[-1]] = 1.0
         return Side(side.matrix, one)
 
+    def actions_change(self, j: Indices) -> Indices:
+        return np.flatnonzero(j != len(j) // 3)
+
     def _term_names(self, actions: Sequence[str], contexts: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
         squares = [f"{name}^2" for name in actions], [f"{name}^2" for name in contexts]
         return [*squares[0], "1", *actions], ["1", *squares[1], *contexts]
@@ -108,6 +111,12 @@ class Polynomial(Separable):
         mean, variance = moments.mean[..., 1 : 1 + c], moments.variance[..., 1 : 1 + c]  # of the coordinates
         size = np.sqrt(np.where(variance > CONSTANT * mean * mean, variance, mean * mean))
         return self._side(hermite(self.degree) @ shifted(mean, np.where(size > 0.0, size, 1.0), self.degree))
+
+    def variety(self, moments: Moments) -> Array:
+        return np.asarray(moments.variance > CONSTANT * moments.mean**2, dtype=np.float64)
+
+    def actions_change(self, j: Indices) -> Indices:
+        return np.flatnonzero(j > 0)
 
     def _orthonormal(self, actions: Array) -> tuple[Array, Array, Array]:
         """Return mean and size of the coordinates, and polynomials of each that are orthonormal over the actions."""

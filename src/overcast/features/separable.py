@@ -15,7 +15,7 @@ from overcast.beliefs._moments import average
 from overcast.beliefs.base import Belief, Beliefs, NoClosedForm
 from overcast.features.base import FeatureMap, no_closed_form
 from overcast.features.design import Design, Index, Row, View, pick
-from overcast.features.standard import Frame, Moments, Side, full, scaled, slim, turned, widened
+from overcast.features.standard import Frame, Moments, Side, full, scaled, slim, turned, variety, widened
 
 # With at most this many terms p, a table stores the p (p + 1) / 2 distinct products z_i z_j of every action, and one
 # matrix product gives the quadratic forms z^T G z of all actions. A larger table takes longer to read than it saves.
@@ -90,6 +90,14 @@ class Separable(FeatureMap):
     def standard_contexts(self, moments: Moments) -> Side:
         """Return standard context terms for contexts with these moments: here each is brought to mean square one."""
         return scaled(np.sqrt(moments.mean**2 + moments.variance))
+
+    def variety(self, moments: Moments) -> Array:
+        """Return the share of each standard context term's mean square that comes from its variance, (..., q)."""
+        return variety(moments)
+
+    def actions_change(self, j: Indices) -> Indices:
+        """Return which features actions change, as places, from the action term j of each (d,)."""
+        return np.arange(len(j))
 
     def constant(self, of_action: Array, of_context: Array, j: Indices, m: Indices) -> Array:
         """Return the parameters (..., d) of the function that is 1 everywhere, zeros if there is none.
@@ -189,12 +197,14 @@ class SeparableDesign(Design):
         m, of_action = self._context_term, self._of_actions.one
         matrix = terms[..., m[:, None], m] * self._same_action_term
         one = self._map.constant(of_action, of_context, self._action_term, m)
+        changed = self._map.actions_change(self._action_term)
+        diversity = np.asarray(self._map.variety(moments).take(m[changed], axis=-1).mean(axis=-1))
         matrix = slim(matrix)
         if matrix.ndim == one.ndim:
-            return Frame(matrix, matrix, one)
+            return Frame(matrix, matrix, one, diversity)
         of_view = np.zeros(matrix.shape)
         of_view[..., self._first] = terms[..., m, :]
-        return Frame(of_view, matrix, one)
+        return Frame(of_view, matrix, one, diversity)
 
     def through(self, view: View, frame: Frame) -> View:
         return View(turned(frame.terms, view.terms), view.beliefs, view.excess)

@@ -20,13 +20,15 @@ from overcast._linalg import Indices, apply
 CONSTANT = 1e-20
 # A constant that a combination of coordinates gives up to this error is one of the functions.
 SPANNED = 1e-8
+# A coordinate that varies by less than this share of its size counts as if it varied by so much.
+LEAST_VARIATION = 0.1
 # Polynomials that vanish on all actions up to this size, beside 1, are left out.
 VANISHING = 1e-8
 
 
 # What no action changes may be this much larger than what actions change: the standard deviation of its parameters
 # beforehand, as a multiple of that of the others.
-COMMON = 1.5
+COMMON = 1.3
 
 
 class Moments(NamedTuple):
@@ -54,11 +56,13 @@ class Frame(NamedTuple):
     matrix : (..., d, d) turns the features of a row into standard ones; of any block, if there are blocks; (..., d) if
         it is diagonal
     one : in the shape of theta, the parameters of the function that is 1 everywhere; zeros if there is none
+    diversity : (...) share of the mean square of standard features that comes from contexts that differ, from 0 to 1
     """
 
     terms: Array
     matrix: Array
     one: Array
+    diversity: Array
 
 
 def turned(matrix: Array, vector: Array) -> Array:
@@ -93,19 +97,39 @@ def widened(side: Side, terms: Array) -> tuple[Side, Array]:
     return Side(side.matrix + stretch @ side.matrix, side.one / COMMON), terms + terms @ stretch
 
 
+def variation(moments: Moments) -> Array:
+    """Return how much each term varies, (..., p): its standard deviation, or a share of its size if that is larger.
+
+    A term that is constant has its size.
+    """
+    mean, variance = moments
+    square = mean * mean + variance
+    varies = variance > CONSTANT * mean * mean
+    return np.asarray(np.sqrt(np.where(varies, np.maximum(variance, LEAST_VARIATION**2 * square), square)))
+
+
 def of_moments(moments: Moments) -> Side:
-    """Return coordinates of mean zero and variance one if a coordinate is constant, else of mean square one."""
+    """Return coordinates of mean zero and variance one if a coordinate is constant, else of variance one."""
     mean, variance = moments
     constant = (variance <= CONSTANT * mean * mean) & (mean != 0.0)
     has = constant.any(axis=-1, keepdims=True)
     first = np.eye(mean.shape[-1])[constant.argmax(axis=-1)] * has  # the constant coordinate, as a unit vector
-    size = np.sqrt(np.where(has & ~constant, variance, mean * mean + variance))
+    size = np.where(has & ~constant, np.sqrt(variance), variation(moments))
     size = np.where(size > 0.0, size, 1.0)
     level = np.where(has, (first * mean).sum(axis=-1, keepdims=True), 1.0)
     size = np.where(first > 0.0, level, size)
     matrix = np.eye(mean.shape[-1]) / size[..., None]
     matrix = matrix - (mean / size * (1.0 - first))[..., :, None] * (first / level)[..., None, :]
     return Side(matrix, first)
+
+
+def variety(moments: Moments) -> Array:
+    """Return the share of each coordinate's mean square that comes from its variance, once it is standard, (..., q)."""
+    mean, variance = moments
+    varies = variance > CONSTANT * mean * mean
+    centred = (~varies & (mean != 0.0)).any(axis=-1, keepdims=True)
+    square = mean * mean + variance
+    return np.where(centred, varies, variance / np.where(square > 0.0, square, 1.0))
 
 
 def of_vectors(vectors: Array) -> Side:
@@ -115,14 +139,14 @@ def of_vectors(vectors: Array) -> Side:
     u = np.linalg.pinv(vectors / size[..., None, :], rcond=1e-10).sum(axis=-1) / size
     spans = (np.abs((vectors @ u[..., None])[..., 0] - 1.0) <= SPANNED).all(axis=-1)
     if not spans.any():
-        return scaled(size)
+        return scaled(variation(Moments(vectors.mean(axis=-2), vectors.var(axis=-2))))
     mean, deviation = vectors.mean(axis=-2), vectors.std(axis=-2)
     deviation = np.where(deviation > math.sqrt(CONSTANT) * size, deviation, size)
     eye = np.eye(vectors.shape[-1])
     centred = (eye - mean[..., :, None] * u[..., None, :]) / deviation[..., None]
     matrix = _triangular(np.concatenate([u[..., None, :], centred], axis=-2))
     one = np.linalg.solve(matrix.swapaxes(-1, -2), u[..., None])[..., 0]
-    alone = scaled(size)
+    alone = scaled(variation(Moments(mean, vectors.var(axis=-2))))
     return Side(np.where(spans[..., None, None], matrix, alone.matrix), np.where(spans[..., None], one, alone.one))
 
 

@@ -112,6 +112,12 @@ class Learner(ABC):
         return None
 
     @property
+    def diversity(self) -> float | Array | None:
+        """The share of the features' mean square that comes from contexts that differ, from 0 to 1, shape (...); None
+        if unknown. Where contexts differ, decisions differ, and rewards teach about many actions by themselves."""
+        return None
+
+    @property
     def parameters(self) -> Parameters:
         """What was learnt besides the estimates."""
         return Parameters()

@@ -59,6 +59,11 @@ class LearnerStack(Learner):
         each = [learner.even_variance for learner in self.learners]
         return None if any(variance is None for variance in each) else np.array(each)
 
+    @property
+    def diversity(self) -> Array | None:
+        each = [learner.diversity for learner in self.learners]
+        return None if any(share is None for share in each) else np.array(each)
+
     def prior(self, view: list[Any]) -> Array:
         return np.stack(self._each(lambda learner, own: learner.prior(own), view))
 

@@ -13,8 +13,12 @@ from overcast.models.base import Progress
 from overcast.policies.base import Policy
 from overcast.policies.outlook import Outlook
 
-# The default beta is LEAST while rewards leave no residuals, and grows to 1; GROWTH is that of the further part.
-LEAST, GROWTH = 0.3, 0.7
+# The default beta is LEAST while rewards leave no residuals, and grows to 1. GROWTH is that of the further part for
+# actions that lag behind, and OFFSET the share of it that diversity of contexts makes needless.
+LEAST, GROWTH, OFFSET = 0.3, 1.2, 0.8
+
+# The diversity of contexts of a model that cannot say.
+UNKNOWN = 0.5
 
 Beta = float | Callable[[int], float] | Confidence | None
 
@@ -66,12 +70,13 @@ def _untuned(outlook: Outlook) -> float | Array:
     share, even = outlook.residual_share, outlook.even_variance
     if share is None or even is None:
         return 2.0
+    growth = GROWTH * (1.0 - OFFSET * (UNKNOWN if outlook.diversity is None else np.asarray(outlook.diversity)))
     if not isinstance(share, float):
-        share, even = share[..., None], np.asarray(even)[..., None]
+        share, even, growth = share[..., None], np.asarray(even)[..., None], np.asarray(growth)[..., None]
     beta = outlook.width * outlook.width  # in place from here on: every round comes by
     beta /= even
     np.maximum(beta, 1.0, out=beta)
     np.log(beta, out=beta)
-    beta *= GROWTH * share * share
+    beta *= growth * share * share
     beta += (LEAST + (1.0 - LEAST) * share**0.5) ** 2
     return np.sqrt(beta, out=beta)

@@ -41,6 +41,12 @@ class Outlook:
         return self._learner.even_variance
 
     @property
+    def diversity(self) -> float | Array | None:
+        """The share of the features' mean square that comes from contexts that differ, (...); None if the model cannot
+        say."""
+        return self._learner.diversity
+
+    @property
     def prior(self) -> Array:
         """The width before anything was learnt."""
         return self._learner.prior(self._view)

@@ -83,6 +83,10 @@ class LinearLearner(LastingLearner):
         return self.fit.even_variance
 
     @property
+    def diversity(self) -> float | Array | None:
+        return None if self.fit.frame is None else self.fit.frame.diversity
+
+    @property
     def theta(self) -> Array:
         """theta-hat of all blocks, shape (..., d), over the map's own features, in an array of its own."""
         theta, to_standard = self.fit.theta, self.design.coefficients(self.fit.frame)
