@@ -6,6 +6,7 @@ import copy
 import os
 import uuid
 from contextlib import AbstractContextManager, nullcontext
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +35,9 @@ MAX_REWARD = 1e150
 KNOWN_TOKENS = 100
 
 
+# Open decisions, the latest, that count as if they had paid what is expected of them.
+MAX_AWAITED = 256
+
 _NO_HOLD: AbstractContextManager[None] = nullcontext()
 
 
@@ -41,11 +45,13 @@ class Waiting(NamedTuple):
     """A decision whose reward has not come.
 
     action : the index of the action taken
+    round : the number of the decision, counting from 1
     evidence : what the learner will learn from
     stated : mean and spread (2, c) that the belief states for itself; None unless the bandit recalibrates
     """
 
     action: int
+    round: int
     evidence: Any
     stated: Array | None
 
@@ -118,6 +124,7 @@ class Bandit:
         self._tokens = [_token()]  # this instance's mark on its decisions, after those it was loaded from
         self._round = 0  # decisions made
         self._rewards = 0  # rewards taken in
+        self._rewarded = 0  # the latest of the decisions that have their reward
         self._open: dict[str, Waiting] = {}
         self._dim: int | None = None  # context dimension, fixed by the first decision
         self._learner: LastingLearner | None = None
@@ -194,9 +201,12 @@ class Bandit:
         learner, t = self._learner_for(belief), self._round + 1
         random = self._samples is not None or self._policy.random
         before = self._rng.bit_generator.state if random else None
+        waiting, share = self._awaited()
         try:
             with _threads_for(learner):
-                choice = choose(self._model, learner, self._policy, belief, t, self._samples, self._rng, mask)
+                choice = choose(
+                    self._model, learner, self._policy, belief, t, self._samples, self._rng, mask, waiting, share
+                )
                 index = int(choice.action)
                 evidence = learner.evidence(choice.view, index)
         except BaseException:
@@ -204,7 +214,7 @@ class Bandit:
                 self._rng.bit_generator.state = before  # a failed call changes nothing
             raise
         ticket = f"{self._tokens[-1]}-{t}"
-        self._open[ticket] = Waiting(index, evidence, stated)
+        self._open[ticket] = Waiting(index, t, evidence, stated)
         self._round, self._learner, self._dim = t, learner, belief.dim
         return Decision(ticket, self._actions, index, choice.estimate, choice.scores)
 
@@ -220,7 +230,7 @@ class Bandit:
         """
         ticket = self._ticket(decision)
         reward = _reward(reward)
-        index, evidence, stated = self._open[ticket]
+        index, made, evidence, stated = self._open[ticket]
         assert self._learner is not None
         if context is not None:
             with _threads_for(self._learner):
@@ -235,11 +245,25 @@ class Bandit:
         if self._recalibrated is not None and lesson is not None:
             self._recalibrated.take(lesson)
         self._rewards += 1
+        self._rewarded = max(self._rewarded, made)
         del self._open[ticket]
 
     def forget(self, decision: Decision | str) -> None:
         """Stop waiting for the reward of a decision, and free the memory that was kept to learn from it."""
         del self._open[self._ticket(decision)]
+
+    def _awaited(self) -> tuple[list[Any], float]:
+        """Return the evidence of the latest open decisions, and the share of them whose reward is likely to come.
+
+        Of the decisions since the oldest of them and up to the latest one with a reward, some have their reward. Their
+        share is taken for the share that gets one at all; it is 1 if rewards come in order.
+        """
+        if not self._open:
+            return [], 1.0
+        latest = list(islice(reversed(self._open.values()), MAX_AWAITED))
+        overtaken = sum(one.round <= self._rewarded for one in latest)
+        since = self._rewarded - latest[-1].round + 1
+        return [one.evidence for one in latest], 1.0 - overtaken / since if overtaken else 1.0
 
     def _ticket(self, decision: Decision | str) -> str:
         """Return the id of an open decision of this bandit."""
@@ -333,6 +357,7 @@ class Bandit:
             "open": list(self._open),
             "round": self._round,
             "rewards": self._rewards,
+            "rewarded": self._rewarded,
             "dim": self._dim,
             "rng": self._rng.bit_generator.state,
             "recalibrate": _memory(self),
@@ -367,6 +392,7 @@ class Bandit:
             bandit._tokens = [*map(str, header["tokens"]), *bandit._tokens]
             bandit._round = _check.integer("file", "round", header["round"], at_least=0)
             bandit._rewards = _check.integer("file", "rewards", header["rewards"], at_least=0)
+            bandit._rewarded = _check.integer("file", "rewarded", header["rewarded"], at_least=0)
             bandit._dim = header["dim"]
             if header["recalibrate"] is not None:
                 bandit._recalibrated = Recalibrated(header["recalibrate"])
@@ -385,7 +411,7 @@ class Bandit:
         """Return n open decisions from a file, after checking that they fit."""
         assert self._learner is not None
         found = _records.unpack(Waiting, _within("open.", arrays), n, {"evidence": self._learner.evidence_type})
-        for action, evidence, stated in found:
+        for action, _, evidence, stated in found:
             if not 0 <= action < len(self._actions):
                 raise ValueError("an open decision is about an action that does not exist")
             if (None if stated is None else stated.shape) != (None if self._recalibrated is None else (2, self._dim)):

@@ -224,11 +224,10 @@ class Kept:
         return self._rows(self._used("psi", n), self._used("cov", n), self._used("block", n), matrix)
 
     def others(self, rows: Sequence[Row], matrix: Array | None = None) -> Rows:
-        """Return rows that are not kept, in the same form."""
+        """Return rows that are not kept, in the same form, without the covariances of their features."""
         psi = np.stack([row.psi for row in rows], axis=-2)
-        cov = None if self._cov is None else np.stack([np.asarray(row.cov) for row in rows], axis=-2)
         block = None if self._block is None else np.stack([np.asarray(row.block) for row in rows], axis=-1)
-        return self._rows(psi, cov, block, matrix)
+        return self._rows(psi, None, block, matrix)
 
     def _rows(self, psi: Array, cov: Array | None, block: Any, matrix: Array | None) -> Rows:
         if matrix is not None:

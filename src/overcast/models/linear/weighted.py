@@ -263,8 +263,11 @@ class Weighted(Fit):
 
     def awaiting(self, rows: Sequence[Row], share: float) -> Weighted:
         found = self._kept.others(rows, None if self.frame is None else self.frame.matrix)
+        # They weigh as much as rounds do on average: what each of them will weigh is not known before its context.
+        weight = self._kept.weights.mean(axis=-1) if len(self._kept) else 1.0 / self.noise2
+        weights = np.broadcast_to(share * np.asarray(weight)[..., None], found.shape)
         with np.errstate(over="ignore", invalid="ignore"):
-            design, _ = found.sums(np.zeros(found.shape), share / self.variance(found))
+            design, _ = found.sums(np.zeros(found.shape), weights)
             half = self.half()
             across = half.swapaxes(-1, -2)
             inverse = half @ np.linalg.solve(self._eye + across @ design @ half, across)
