@@ -188,10 +188,9 @@ def test_standard_features_are_coefficients_times_features(name: str) -> None:
     """So theta over standard features, times these coefficients, is the same function over the map's own."""
     features, actions = CASES[name]
     design, frame = _standard(name)
-    matrix = design.coefficients(frame)
-    assert matrix is not None
-    blocks = design.shape[0] if len(design.shape) > 1 else 1
-    matrix = np.kron(np.eye(blocks), matrix)
+    of_block = design.coefficients(frame)
+    assert of_block is not None
+    matrix = np.asarray(np.kron(np.eye(math.prod(design.shape[:-1])), of_block), dtype=np.float64)
     for belief in (Gaussian(CONTEXTS[0], [4.0, 0.02]), Ensemble(CONTEXTS[:5]), PointMass(CONTEXTS[1])):
         found = _written_out(design, design.view(belief), frame)
         expected = features.expected(actions, belief) @ matrix.T

@@ -11,7 +11,6 @@ import pytest
 
 from linear_support import BLOCK_ACTIONS, GIVEN, MAPS, C, K, course, ensemble, pair, ratio, same_fit, teach
 from overcast._check import Array
-from overcast._linalg import upper
 from overcast.beliefs import Belief, Ensemble, Gaussian, NoClosedForm, PointMass, Sampler
 from overcast.beliefs.stacked import Catalogue, GaussianStack, PointStack
 from overcast.features import Bilinear, Disjoint, FeatureMap, Function, Linear, Polynomial, Quadratic, Row
@@ -572,7 +571,7 @@ AWAITING = MAPS | DISJOINT
 def test_open_decisions_narrow_what_they_will_tell(
     features: FeatureMap, actions: Array, rounds: int, share: float
 ) -> None:
-    """Means stay. Widths are those of P + share sum psi psi^T / v at the scales of now."""
+    """Means stay. Widths are those of P and share psi psi^T for each, with the average weight of a round."""
     actions = actions[:6]
     learner, rng = _taught(features, actions, rounds), np.random.default_rng(20)
     view = learner.view(ensemble(rng))
@@ -581,16 +580,13 @@ def test_open_decisions_narrow_what_they_will_tell(
     found = learner.awaiting(waiting, share).estimate(view)
     np.testing.assert_allclose(found.mean, before.mean, rtol=1e-12, atol=1e-12)
     fit, seen = learner._seeing(view)
-    inverse = np.atleast_3d(fit.inverse.T).T.copy()  # one matrix per block
+    weight, d = share * float(fit.state()["weights"].mean()), fit.shape[-1]
+    inverse = fit.inverse.reshape(-1, d, d).copy()  # one matrix per block
     for row in waiting:
         at = 0 if row.block is None else int(row.block)
         psi = fit._seen(row.psi)
-        theta, before_it = (fit.theta, fit.inverse) if row.block is None else (fit.theta[at], fit.inverse[at])
-        second = fit._of_rows(np.outer(theta, theta) + before_it)
-        of_context = float(np.sum(row.cov * upper(second)))
-        v = float(fit.noise2) + float(fit.kappa) * max(of_context, 0.0)
         u = inverse[at] @ psi
-        inverse[at] -= np.outer(u, u) / (v / share + psi @ u)
+        inverse[at] -= np.outer(u, u) / (1.0 / weight + psi @ u)
     expected = learner.design.quadratic(seen, inverse.reshape(fit.inverse.shape))
     np.testing.assert_allclose(found.width**2, expected, rtol=1e-7, atol=1e-10)
     after = learner.estimate(view)
