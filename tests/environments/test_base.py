@@ -43,7 +43,7 @@ ENVIRONMENTS: list[VectorEnvironment] = [
     *NORMAL_NOISE,
     MovieLens(users=1.0 + TABLE[:9], movies=1.0 + TABLE[9:], groups=list("aabbbbccc")),
     CropTrials(**SEASONS),
-    CropTrials(**SEASONS, belief="centred"),
+    CropTrials(**SEASONS, belief="forecast"),
     CropTrials(**SEASONS, belief="climatology", climate=np.stack([TABLE[4:10]] * 6)),
 ]
 every_environment = pytest.mark.parametrize("env", ENVIRONMENTS, ids=repr)

@@ -29,7 +29,7 @@ SEASONS: dict[str, Any] = {
 CLIMATE = np.stack([SEASONS["weather"][rows] for rows in [[0, 1, 2, 3]] * 4 + [[4, 5, 4, 5]] * 2])
 EXAMPLES: list[Environment] = [
     CropTrials(**SEASONS),
-    CropTrials(**SEASONS, belief="centred"),
+    CropTrials(**SEASONS, belief="forecast"),
     CropTrials(**SEASONS, belief="climatology", climate=CLIMATE),
 ]
 
@@ -330,12 +330,12 @@ def test_noise_is_one_number_a_round_from_the_values(kind: BeliefKind) -> None:
 
 
 def test_seasons_and_noise_do_not_depend_on_what_is_known_of_them() -> None:
-    forecast, centred, climatology = (rounds_of(FIELDS.env(kind), 20, 4) for kind in KINDS)
-    for one, two, three in zip(forecast, centred, climatology, strict=True):
+    centred, forecast, climatology = (rounds_of(FIELDS.env(kind), 20, 4) for kind in KINDS)
+    for one, two, three in zip(centred, forecast, climatology, strict=True):
         np.testing.assert_array_equal(one.epsilon, two.epsilon)
         np.testing.assert_array_equal(one.epsilon, three.epsilon)
-        np.testing.assert_array_equal(one.context, two.belief.mean())
-        np.testing.assert_array_equal(one.context, three.context)
+        np.testing.assert_array_equal(one.belief.mean(), two.context)
+        np.testing.assert_array_equal(one.belief.mean(), three.context)
 
 
 @pytest.mark.parametrize("sites", [[7] * 5 + [2] * 4 + [-1], ["a"] * 5 + ["b"] * 4 + ["c"]], ids=["numbers", "names"])
@@ -386,11 +386,16 @@ def test_arrays_are_copied_and_read_only() -> None:
         assert not array.flags.writeable
 
 
-def test_a_forecast_unless_told_otherwise() -> None:
+def test_centred_on_the_season_unless_told_otherwise() -> None:
     env = CropTrials(FIELDS.varieties, FIELDS.weather, FIELDS.loading, FIELDS.sites, FIELDS.noise_values)
-    for now, other in zip(rounds_of(env, 5, 2), rounds_of(FIELDS.env("forecast"), 5, 2), strict=True):
+    for now, other in zip(rounds_of(env, 5, 2), rounds_of(FIELDS.env("centred"), 5, 2), strict=True):
         np.testing.assert_array_equal(now.context, other.context)
         np.testing.assert_array_equal(now.belief.mean(), other.belief.mean())
+
+
+@every_kind
+def test_only_contexts_that_are_drawn_from_the_belief_are_calibrated(kind: BeliefKind) -> None:
+    assert FIELDS.env(kind).calibrated == (kind == "centred")
 
 
 GOOD: dict[str, Any] = {
@@ -419,9 +424,9 @@ GOOD: dict[str, Any] = {
         ("noise_values", [], ValueError, "must have shape (m,), got (0,)"),
         ("noise_values", 0.1, ValueError, "must have shape (m,), got ()"),
         ("noise_values", [np.nan], ValueError, "must be finite, got nan at index 0"),
-        ("belief", "weather", ValueError, "must be 'forecast', 'centred' or 'climatology', got str 'weather'"),
-        ("belief", None, ValueError, "must be 'forecast', 'centred' or 'climatology', got NoneType None"),
-        ("belief", oc.PointMass(1.0), ValueError, "must be 'forecast', 'centred' or 'climatology', got PointMass"),
+        ("belief", "weather", ValueError, "must be 'centred', 'forecast' or 'climatology', got str 'weather'"),
+        ("belief", None, ValueError, "must be 'centred', 'forecast' or 'climatology', got NoneType None"),
+        ("belief", oc.PointMass(1.0), ValueError, "must be 'centred', 'forecast' or 'climatology', got PointMass"),
     ],
 )
 def test_bad_arguments(name: str, value: Any, kind: type[Exception], words: str) -> None:

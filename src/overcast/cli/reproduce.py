@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from overcast.cli.common import Commands, add_out, betas, made, noise_values, print_rows, progress, whole
-from overcast.environments.crop_trials import BeliefKind
+from overcast.environments.crop_trials import BELIEF, BeliefKind
 
 if TYPE_CHECKING:
     from overcast.experiments.comparisons.comparison import Comparison
@@ -25,7 +25,6 @@ QUICK: dict[str, Any] = {"trials": 20, "steps": 100}
 
 FIGURE_1 = ("synthetic", "movielens", "crops")
 COMPARISONS = ("untuned", "policies")
-BELIEFS = get_args(BeliefKind)
 #: the experiments that take an option; the others have no use for it
 USED_BY = {"data": ("movielens", "crops", "forecasts"), "noise": ("movielens",), "belief": ("crops",)}
 
@@ -41,7 +40,8 @@ def add_to(commands: Commands) -> None:
     parser.add_argument("--betas", type=betas, help="tune over a grid, e.g. 0.5,1,2,5,10 (the experiment's own beta)")
     values = "values to draw reward noise from: --noise=-1,0,1, or 0 for none (movielens)"
     parser.add_argument("--noise", type=noise_values, help=values)
-    parser.add_argument("--belief", choices=BELIEFS, help="what is known about a season before it (crops; forecast)")
+    known = f"what is known about a season before it (crops; {BELIEF})"
+    parser.add_argument("--belief", choices=get_args(BeliefKind), help=known)
     parser.add_argument("--seed", type=partial(whole, at_least=0), default=0, help="seed of the trials (%(default)s)")
     add_out(parser)
     parser.add_argument("--workers", type=whole, default=os.cpu_count() or 1, help="processes (%(default)s)")
@@ -169,7 +169,7 @@ def _prepare(name: str, args: argparse.Namespace) -> Callable[[Executor | None],
         data = generated_crops() if args.data is None else read_crops(args.data)
         if args.belief == "climatology":
             data.climate(problems.CLIMATE_YEARS)  # raises unless there is a history
-        return lambda executor: problems.crops(data, fit_yields(data), args.belief or BELIEFS[0])
+        return lambda executor: problems.crops(data, fit_yields(data), args.belief or BELIEF)
     return lambda executor: problems.synthetic() if name == "synthetic" else problems.kernel()
 
 

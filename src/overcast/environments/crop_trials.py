@@ -15,7 +15,10 @@ from overcast.beliefs.stacked import BeliefStack, Catalogue, CorrelatedStack
 from overcast.environments.base import Rngs, Rounds, Stream, Trials, VectorEnvironment
 from overcast.features import Bilinear
 
-BeliefKind = Literal["forecast", "centred", "climatology"]
+BeliefKind = Literal["centred", "forecast", "climatology"]
+
+#: the belief that the paper prints
+BELIEF: BeliefKind = "centred"
 
 
 class CropTrials(VectorEnvironment):
@@ -23,10 +26,10 @@ class CropTrials(VectorEnvironment):
 
     The context is w^T W, of dimension q. `belief` says what is known about it before the season:
 
+    - `"centred"`: mu_t = N(w, S) is centred on the recorded season w, as in the paper, and c_t is a draw from mu_t. S
+      holds the variances of the factors at this site over the years.
     - `"forecast"`: c_t is the recorded season w, and mu_t = N(w + e_t, S) is centred on a forecast with the error
-      e_t ~ N(0, S), where S holds the variances of the factors at this site over the years. c_t ~ mu_t then holds under
-      a flat prior.
-    - `"centred"`: mu_t = N(w, S) is centred on the recorded season, as in the paper, and c_t is a draw from mu_t.
+      e_t ~ N(0, S). c_t ~ mu_t then holds under a flat prior.
     - `"climatology"`: c_t is the recorded season, and mu_t holds earlier seasons of the site, all equally likely. Like
       any climatology, it need not contain the season that comes.
 
@@ -50,7 +53,7 @@ class CropTrials(VectorEnvironment):
     ...     noise_values=[-0.1, 0.1],
     ... )
     >>> env
-    CropTrials(2 varieties, 3 seasons, 1 site, 2 factors, rank 2, belief='forecast')
+    CropTrials(2 varieties, 3 seasons, 1 site, 2 factors, rank 2, belief='centred')
     """
 
     features = Bilinear()
@@ -62,7 +65,7 @@ class CropTrials(VectorEnvironment):
         loading: ArrayLike,
         sites: ArrayLike,
         noise_values: ArrayLike,
-        belief: BeliefKind = "forecast",
+        belief: BeliefKind = BELIEF,
         climate: ArrayLike | None = None,
     ) -> None:
         self.varieties = _check.array("CropTrials", "varieties", varieties, ("k", "q"))
@@ -73,7 +76,7 @@ class CropTrials(VectorEnvironment):
         self.noise_values = _check.centred("CropTrials", "noise_values", noise_values)
         if belief not in get_args(BeliefKind):
             got = _check.short(belief)
-            raise ValueError(f"CropTrials: belief must be 'forecast', 'centred' or 'climatology', got {got}")
+            raise ValueError(f"CropTrials: belief must be 'centred', 'forecast' or 'climatology', got {got}")
         if climate is None and belief == "climatology":
             raise ValueError("CropTrials: climate must be given for a climatology, got None")
         if climate is not None and belief != "climatology":

@@ -49,6 +49,12 @@ class Quadratic(Separable):
         m = np.concatenate([np.zeros(a, dtype=np.intp), 1 + i, 1 + a + i])
         return np.concatenate([i, np.full(a, a), 1 + a + i]), m
 
+    def standard_actions(self, actions: Array) -> Side:
+        side = super().standard_actions(actions)
+        one = np.zeros(side.one.shape)
+        one[..., actions.shape[-1]] = 1.0
+        return Side(side.matrix, one)
+
     def _term_names(self, actions: Sequence[str], contexts: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
         squares = [f"{name}^2" for name in actions], [f"{name}^2" for name in contexts]
         return [*squares[0], "1", *actions], ["1", *squares[1], *contexts]

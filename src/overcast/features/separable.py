@@ -15,7 +15,7 @@ from overcast.beliefs._moments import average
 from overcast.beliefs.base import Belief, Beliefs, NoClosedForm
 from overcast.features.base import FeatureMap, no_closed_form
 from overcast.features.design import Design, Index, Row, View, pick
-from overcast.features.standard import Frame, Moments, Side, full, scaled, slim, turned
+from overcast.features.standard import Frame, Moments, Side, full, scaled, slim, turned, widened
 
 # With at most this many terms p, a table stores the p (p + 1) / 2 distinct products z_i z_j of every action, and one
 # matrix product gives the quadratic forms z^T G z of all actions. A larger table takes longer to read than it saves.
@@ -134,11 +134,12 @@ class SeparableDesign(Design):
     def __init__(self, features: Separable, actions: Array, c: int, standard: bool = False) -> None:
         super().__init__(features, actions, c)
         self._map, self._actions = features, actions
-        self._of_actions = features.standard_actions(actions) if standard else None
         j, self._context_term = features.pairs(actions.shape[-1], c)
         self._action_term = j
-        # (k, p) or (r, k, p)
-        z = features.standard_action_terms(actions) if standard else features.action_terms(actions)
+        self._of_actions, z = None, features.action_terms(actions)  # z is (k, p) or (r, k, p)
+        if standard:
+            side = features.standard_actions(actions)
+            self._of_actions, z = widened(side, features.standard_action_terms(actions))
         d, self._leading = len(j), z.shape[:-2]
         self.terms = int(self._context_term.max()) + 1 if standard else 0
         self.shape = self.terms_shape = (d,)

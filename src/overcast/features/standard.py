@@ -24,6 +24,11 @@ SPANNED = 1e-8
 VANISHING = 1e-8
 
 
+# What no action changes may be this much larger than what actions change: the standard deviation of its parameters
+# beforehand, as a multiple of that of the others.
+COMMON = 1.5
+
+
 class Moments(NamedTuple):
     """Mean and variance of the context terms under a belief, or over all beliefs so far, (..., q) each."""
 
@@ -76,6 +81,16 @@ def scaled(size: Array) -> Side:
     """Return terms divided by their size (..., p); a term that is always zero stays as it is."""
     eye = np.eye(size.shape[-1])
     return Side(eye / np.where(size > 0.0, size, 1.0)[..., None], np.zeros(size.shape))
+
+
+def widened(side: Side, terms: Array) -> tuple[Side, Array]:
+    """Return action terms (..., k, p), and the side they belong to, with the constant among them COMMON times larger.
+
+    Its products with context terms are what no action changes.
+    """
+    length2 = (side.one**2).sum(axis=-1)[..., None, None]
+    stretch = (COMMON - 1.0) * side.one[..., :, None] * side.one[..., None, :] / np.where(length2 > 0.0, length2, 1.0)
+    return Side(side.matrix + stretch @ side.matrix, side.one / COMMON), terms + terms @ stretch
 
 
 def of_moments(moments: Moments) -> Side:

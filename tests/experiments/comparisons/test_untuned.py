@@ -31,9 +31,11 @@ def test_the_summary_has_every_beta_and_what_was_found(untuned_outcome: Outcome,
     assert default["model"] == "LinearModel(features=Quadratic())"
     assert default["regret"]["mean"] == pytest.approx(Tuning(untuned_outcome).default("hidden").regret[:, -1].mean())
     assert [v["revealed"] for v in variants if "revealed" in v] == list(SHARES)
-    assert [(r["setting"], r["measure"]) for r in problem["ratios"] if r["judged"]] == [
+    assert [(r["setting"], r["measure"]) for r in problem["ratios"]] == [
         ("hidden", "regret"),
+        ("hidden", "expected_regret"),
         ("observed", "regret"),
+        ("observed", "expected_regret"),
     ]
     assert len(problem["coverage"]) == 2 * 2
     assert [claim["shown"] in ("yes", "in part", "open", "no") for claim in summary["claims"]] == [True] * 3
@@ -60,11 +62,12 @@ def test_the_command_on_all_three_problems(command: Command, tmp_path: Path) -> 
     for problem in summary["experiments"]:
         assert (problem["seed"], problem["trials"], problem["steps"]) == (4, 2, 5)
         assert {variant["beta"] for variant in problem["variants"]} == {None, 1.0, 3.0}
-    judged = [[ratio["measure"] for ratio in p["ratios"] if ratio["judged"]] for p in summary["experiments"]]
-    assert judged == [["regret"] * 2, ["regret"] * 2, ["expected_regret"] * 2]
-    assert len(summary["claims"]) == 5
+    assert summary["experiments"][-1]["belief"] == "centred"
+    claims = [claim["claim"] for claim in summary["claims"]]
+    assert len(claims) == 5
+    assert claims[-1].endswith("the default has at most 1.2 times the regret of the best β.")
     assert "paper, β = 3" in text
-    assert "The forecasts are not calibrated here" in text
+    assert "not drawn from the beliefs" not in text
     assert not (tmp_path / "synthetic").exists()
 
 

@@ -12,7 +12,7 @@ import pytest
 import overcast as oc
 from experiment_support import line_of
 from overcast.experiments.engine.experiment import CURVES, Curve, Experiment
-from overcast.experiments.engine.outcome import Line, Outcome, Verdict, pick, sign, text
+from overcast.experiments.engine.outcome import Line, Outcome, Verdict, pick, ratio_of, sign, text
 
 
 def test_lines_equal_a_plain_simulation(small: Experiment, outcome: Outcome) -> None:
@@ -105,6 +105,21 @@ def test_a_sign_needs_two_standard_errors() -> None:
 )
 def test_a_claim_is_shown_if_all_comparisons_are_above_zero(comparisons: list[np.ndarray], shown: str) -> None:
     assert Verdict.of("It is so.", comparisons, "Numbers.") == Verdict("It is so.", shown, "Numbers.")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("signs", "shown"),
+    [([1, 1], "yes"), ([1, 0], "in part"), ([1, -1], "in part"), ([0, 0], "open"), ([0, -1], "no"), ([-1, -1], "no")],
+)
+def test_a_claim_may_be_judged_by_signs_alone(signs: list[int], shown: str) -> None:
+    assert Verdict.of_signs("It is so.", signs, "Numbers.").shown == shown
+
+
+def test_a_ratio_is_of_means_and_its_error_that_of_paired_trials() -> None:
+    """5 / 10, and the error of 3 - 4.5, 5 - 5.5, 7 - 5 about their mean, in units of the mean of the second."""
+    value, error = ratio_of(np.array([3.0, 5.0, 7.0]), np.array([9.0, 11.0, 10.0]))
+    assert value == 0.5
+    assert error == pytest.approx(2 * np.std([-1.5, -0.5, 2.0], ddof=1) / np.sqrt(3) / 10)
 
 
 def test_small_errors_have_two_digits() -> None:

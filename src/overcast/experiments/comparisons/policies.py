@@ -14,9 +14,9 @@ from matplotlib.lines import Line2D
 
 from overcast._check import Array
 from overcast.experiments.comparisons.comparison import GRID, Comparison, Table, features_of
-from overcast.experiments.comparisons.tuning import SETTINGS, measure_of
+from overcast.experiments.comparisons.tuning import SETTINGS
 from overcast.experiments.engine.experiment import Curve, Experiment
-from overcast.experiments.engine.outcome import Line, Measure, Outcome, text
+from overcast.experiments.engine.outcome import Line, Outcome, text
 from overcast.experiments.figures.drawing import STYLE
 from overcast.models import Exp4, FixedProfile, LinearModel, MeanContext, NoisyContext
 from overcast.policies import IDS, UCB, EpsilonGreedy, Greedy, MostlyGreedy, PerturbedHistory, Proportional, Thompson
@@ -55,7 +55,7 @@ FAR = 3.0
 
 
 class Policies(Comparison):
-    """One ranking per problem and setting, hidden and observed, by final regret (expected, unless calibrated)."""
+    """One ranking per problem and setting, hidden and observed, by final regret."""
 
     name = "policies"
     title = "Policies and baselines"
@@ -121,8 +121,6 @@ def _table(outcome: Outcome, setting: Setting) -> Table:
     e, places = outcome.experiment, ranking(outcome, setting)
     fewer = sorted({len(place.line.regret) for place in places} - {e.trials})
     note = "≈: within two standard errors of the best with all trials, trial by trial."
-    if places[0].measure == "expected_regret":
-        note += " Ranked by expected regret: forecasts are not calibrated here, so realised regret rewards luck."
     if fewer:
         names = ", ".join(place.line.curve.name for place in places if len(place.line.regret) in fewer)
         note += f" With {fewer[0]} trials only, over which differences are taken: {names}."
@@ -142,13 +140,11 @@ class Place:
     """A method's place in a ranking.
 
     line : the method's trials, at the beta with the least regret if several were tried
-    measure : the regret that ranks the method
     more : (n,) regret of the method minus that of the best method with all trials, over the trials that both have; None
         for the best method itself
     """
 
     line: Line
-    measure: Measure
     more: Array | None
 
     @property
@@ -158,8 +154,8 @@ class Place:
 
     @property
     def values(self) -> Array:
-        """The final regret that ranks the method, (n,)."""
-        return self.line.final(self.measure)
+        """The final regret of each trial, (n,)."""
+        return self.line.final()
 
     @property
     def label(self) -> str:
@@ -174,7 +170,7 @@ class Place:
             "name": self.line.curve.name,
             "beta": self.line.beta,
             "trials": len(self.line.regret),
-            self.measure: mean_and_error(self.values),
+            "regret": mean_and_error(self.values),
             "more_than_best": None if self.more is None else mean_and_error(self.more),
             "tied_with_best": self.tied,
         }
@@ -182,11 +178,10 @@ class Place:
 
 def ranking(outcome: Outcome, setting: Setting) -> list[Place]:
     """Return the methods of a setting, the one with the least regret first."""
-    measure = measure_of(outcome)
 
     def order(line: Line) -> tuple[float, bool]:
         # If rounding alone sets two methods apart, the default comes first.
-        return round(float(line.final(measure).mean()), 9), line.curve.name != DEFAULT
+        return round(float(line.final().mean()), 9), line.curve.name != DEFAULT
 
     best_of: dict[str, Line] = {}
     for line in sorted(outcome.grid, key=order):
@@ -196,8 +191,8 @@ def ranking(outcome: Outcome, setting: Setting) -> list[Place]:
     most = max(len(line.regret) for line in lines)
     best = next(line for line in lines if len(line.regret) == most)
 
-    more = [line.final(measure) - best.final(measure)[: len(line.regret)] for line in lines]
-    return [Place(line, measure, None if line is best else by) for line, by in zip(lines, more, strict=True)]
+    more = [line.final() - best.final()[: len(line.regret)] for line in lines]
+    return [Place(line, None if line is best else by) for line, by in zip(lines, more, strict=True)]
 
 
 def _draw_panel(ax: Axes, outcome: Outcome, setting: Setting) -> None:
@@ -222,4 +217,4 @@ def _draw_panel(ax: Axes, outcome: Outcome, setting: Setting) -> None:
         tick.set_fontweight("bold" if place.line.curve.name in (DEFAULT, PAPER) else "normal")
     e = outcome.experiment
     ax.set_title(f"{e.title}, {setting}", fontsize=10)
-    ax.set_xlabel(f"{places[0].measure.replace('_', ' ')} after {e.steps} steps")
+    ax.set_xlabel(f"regret after {e.steps} steps")

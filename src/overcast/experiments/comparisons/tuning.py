@@ -15,7 +15,7 @@ from matplotlib.ticker import LogLocator, NullLocator, PercentFormatter, StrMeth
 
 from overcast._check import Array
 from overcast.environments.base import VectorEnvironment
-from overcast.experiments.engine.outcome import Line, Measure, Outcome
+from overcast.experiments.engine.outcome import Line, Measure, Outcome, ratio_of
 from overcast.experiments.figures.drawing import HUES, STYLE
 from overcast.simulation import Setting
 from overcast.simulation.record import two_standard_errors
@@ -28,11 +28,6 @@ DEFAULT = "default"
 LEVELS = (0.9, 0.95)
 
 BARS: Any = {"marker": "o", "markersize": 4, "linewidth": 1.0, "capsize": 2}
-
-
-def measure_of(outcome: Outcome) -> Measure:
-    """Return the regret to judge by: expected unless forecasts are calibrated; luck may make the realised negative."""
-    return "regret" if getattr(outcome.experiment.env, "calibrated", True) else "expected_regret"
 
 
 @dataclass(frozen=True)
@@ -89,7 +84,6 @@ class Tuning:
 
     def __init__(self, outcome: Outcome) -> None:
         self.outcome = outcome
-        self.measure = measure_of(outcome)  #: the regret that is judged
 
     def default(self, setting: Setting) -> Line:
         return next(line for line in self._of(setting) if line.curve.name == DEFAULT)
@@ -97,16 +91,14 @@ class Tuning:
     def grid(self, setting: Setting) -> list[Line]:
         return sorted((line for line in self._of(setting) if not line.curve.name), key=lambda line: line.beta or 0.0)
 
-    def ratio(self, setting: Setting, measure: Measure) -> Ratio:
+    def ratio(self, setting: Setting, measure: Measure = "regret") -> Ratio:
         default = self.default(setting)
         best = min(self.grid(setting), key=lambda line: float(line.final(measure).mean()))
         a, b = default.final(measure), best.final(measure)
-        value = error = None
-        if b.mean() > np.nan_to_num(two_standard_errors(b)):
-            value = float(a.mean() / b.mean())
-            if len(a) > 1:
-                error = float(two_standard_errors(a - value * b) / b.mean())
-        return Ratio(setting, measure, default, best, value, error)
+        if b.mean() <= np.nan_to_num(two_standard_errors(b)):
+            return Ratio(setting, measure, default, best, None, None)
+        value, error = ratio_of(a, b)
+        return Ratio(setting, measure, default, best, value, error if len(a) > 1 else None)
 
     def mixed(self) -> list[Line]:
         """Return the default by share of contexts revealed, from none to all; empty unless shares were tried."""
@@ -159,27 +151,26 @@ def draw(outcomes: Sequence[Outcome], targets: Mapping[str, Mapping[str, float]]
 
 def _draw_betas(ax: Axes, tuning: Tuning) -> None:
     """Draw regret against beta, and the default as a horizontal band."""
-    measure = tuning.measure
     for setting in SETTINGS:
         lines, colour = tuning.grid(setting), HUES[setting]
         betas = [line.beta or 0.0 for line in lines]
-        mean, error = _means(lines, measure)
+        mean, error = _means(lines)
         ax.errorbar(betas, mean, error, color=colour, label=f"{setting}, paper's UCB", **BARS)
-        (level,), (band,) = _means([tuning.default(setting)], measure)
+        (level,), (band,) = _means([tuning.default(setting)])
         ax.axhline(level, color=colour, linewidth=2.0, dashes=(5, 2), label=f"{setting}, untuned default")
         ax.axhspan(level - band, level + band, color=colour, alpha=0.15, linewidth=0)
     if all(beta > 0.0 for beta in betas):
         ax.set_xscale("log")
     ax.set_xticks(betas, [f"{beta:g}" for beta in betas])
     ax.xaxis.set_minor_locator(NullLocator())
-    if all(float(line.final(measure).mean()) > 0.0 for line in tuning.outcome.grid):
+    if all(float(line.final().mean()) > 0.0 for line in tuning.outcome.grid):
         ax.set_yscale("log")
         ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0, 7.0)))
         ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         ax.yaxis.set_minor_locator(NullLocator())
     e = tuning.outcome.experiment
     ax.set_title(f"{e.title}, {e.trials} trials", fontsize=10)
-    ax.set(xlabel="β of the paper's UCB", ylabel=f"{measure.replace('_', ' ')} after {e.steps} steps")
+    ax.set(xlabel="β of the paper's UCB", ylabel=f"regret after {e.steps} steps")
 
 
 def _draw_ratios(ax: Axes, tunings: Sequence[Tuning], targets: Mapping[str, Mapping[str, float]]) -> None:
@@ -187,11 +178,10 @@ def _draw_ratios(ax: Axes, tunings: Sequence[Tuning], targets: Mapping[str, Mapp
     labels: list[str] = []
     for tuning in tunings:
         for setting in SETTINGS:
-            ratio, y, colour = tuning.ratio(setting, tuning.measure), -len(labels), HUES[setting]
-            kind = " (expected)" if ratio.measure == "expected_regret" else ""
-            labels.append(f"{tuning.outcome.experiment.name}{kind}\n{setting}")
-            if ratio.value is not None:
-                ax.errorbar(ratio.value, y, xerr=ratio.two_se, color=colour, marker="o", capsize=3)
+            found, y, colour = tuning.ratio(setting), -len(labels), HUES[setting]
+            labels.append(f"{tuning.outcome.experiment.name}\n{setting}")
+            if found.value is not None:
+                ax.errorbar(found.value, y, xerr=found.two_se, color=colour, marker="o", capsize=3)
             target = targets[tuning.outcome.experiment.name][setting]
             label = None if y else "target"
             ax.plot([target, target], [y - 0.3, y + 0.3], color="black", linewidth=2.0, label=label)
@@ -204,7 +194,7 @@ def _draw_ratios(ax: Axes, tunings: Sequence[Tuning], targets: Mapping[str, Mapp
 
 
 def _draw_shares(ax: Axes, tuning: Tuning, lines: Sequence[Line]) -> None:
-    mean, error = _means(lines, "regret")
+    mean, error = _means(lines)
     ax.errorbar([line.curve.seen for line in lines], mean, error, color="#009e73", marker="o", markersize=4, capsize=2)
     ax.set(xlabel="share of contexts revealed", ylabel=f"regret after {tuning.outcome.experiment.steps} steps")
     ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
@@ -231,8 +221,8 @@ def _draw_coverage(ax: Axes, tuning: Tuning, counts: Sequence[Coverage]) -> None
     ax.legend(fontsize=8, loc="lower left")
 
 
-def _means(lines: Sequence[Line], measure: Measure) -> tuple[np.ndarray, np.ndarray]:
+def _means(lines: Sequence[Line]) -> tuple[np.ndarray, np.ndarray]:
     """Return mean and two standard errors of final regrets; no error for a single trial."""
-    values = [line.final(measure) for line in lines]
+    values = [line.final() for line in lines]
     errors = np.nan_to_num([float(two_standard_errors(value)) for value in values])
     return np.array([value.mean() for value in values]), errors

@@ -57,7 +57,7 @@ class Untuned(Comparison):
         ratios = [tuning.ratio(setting, measure) for setting in SETTINGS for measure in MEASURES]
         coverage = tuning.coverage()
         return {
-            "ratios": [{**ratio.summary(), "judged": ratio.measure == tuning.measure} for ratio in ratios],
+            "ratios": [ratio.summary() for ratio in ratios],
             **({"coverage": [asdict(count) for count in coverage]} if coverage else {}),
         }
 
@@ -77,7 +77,7 @@ class Untuned(Comparison):
             if outcome.experiment.trials < 2:
                 return []
             tuning, targets = Tuning(outcome), TARGETS[outcome.experiment.name]
-            ratios = [tuning.ratio(setting, tuning.measure) for setting in SETTINGS]
+            ratios = [tuning.ratio(setting) for setting in SETTINGS]
             if len(set(targets.values())) == 1:
                 out.append(_within(outcome, ratios, targets[SETTINGS[0]]))
             else:
@@ -92,10 +92,9 @@ class Untuned(Comparison):
 
 def _within(outcome: Outcome, ratios: Sequence[Ratio], target: float) -> Verdict:
     where = " and ".join(ratio.setting for ratio in ratios)
-    kind = "expected regret" if ratios[0].measure == "expected_regret" else "regret"
     said = ", ".join(f"{ratio.text} ({ratio.setting}, beside β = {ratio.best.beta:g})" for ratio in ratios)
     return Verdict.of(
-        f"{outcome.experiment.title}, {where}: the default has at most {target:g} times the {kind} of the best β.",
+        f"{outcome.experiment.title}, {where}: the default has at most {target:g} times the regret of the best β.",
         [ratio.below(target) for ratio in ratios],
         f"{said}.",
     )
@@ -126,9 +125,6 @@ def _costs(tuning: Tuning) -> Table:
     note = "The best β is chosen in hindsight, column by column, from the same trials."
     if any(ratio.value is None for ratio in ratios):
         note += " A ratio has no meaning unless the regret of the best β is above zero by two standard errors."
-    if tuning.measure == "expected_regret":
-        note += " The forecasts are not calibrated here, so realised regret may be negative for any policy."
-        note += " Expected regret cannot be negative, and its ratio is judged."
     return Table(
         f"{e.title}: {e.trials} trials of {e.steps} steps, data {e.data}",
         ("UCB", *(f"{setting}, {name}" for setting in SETTINGS for name in ("regret", "expected"))),

@@ -21,7 +21,7 @@ from overcast.experiments.engine.experiment import Curve, Experiment
 from overcast.policies import UCB, Policy
 from overcast.simulation.record import Record, join, mean_and_error, two_standard_errors
 
-Measure = Literal["regret", "expected_regret"]
+Measure = Literal["regret", "expected_regret", "clairvoyant_regret"]
 Shown = Literal["yes", "in part", "open", "no"]
 
 
@@ -157,7 +157,11 @@ class Verdict:
     @classmethod
     def of(cls, claim: str, comparisons: Sequence[Array], evidence: str) -> Verdict:
         """Judge a claim by values that are positive on average if it is right."""
-        signs = [sign(values) for values in comparisons]
+        return cls.of_signs(claim, [sign(values) for values in comparisons], evidence)
+
+    @classmethod
+    def of_signs(cls, claim: str, signs: Sequence[int], evidence: str) -> Verdict:
+        """Judge a claim by signs: 1 where the run shows it, -1 where the run shows the opposite, 0 where it is open."""
         if any(sign > 0 for sign in signs):
             return cls(claim, "yes" if min(signs) > 0 else "in part", evidence)
         return cls(claim, "no" if min(signs) < 0 else "open", evidence)
@@ -167,6 +171,12 @@ def sign(values: Array) -> int:
     """Return the sign of a mean; zero if the mean is within two standard errors of zero."""
     mean, error = float(values.mean()), float(two_standard_errors(values))
     return 0 if abs(mean) <= error else 1 if mean > 0 else -1
+
+
+def ratio_of(a: Array, b: Array) -> tuple[float, float]:
+    """Return mean(a) / mean(b) over the same trials, and its two standard errors by the delta method."""
+    value = float(a.mean() / b.mean())
+    return value, float(two_standard_errors(a - value * b) / b.mean())
 
 
 def text(values: Array) -> str:

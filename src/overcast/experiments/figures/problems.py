@@ -12,7 +12,7 @@ from overcast.datasets.crops import CropData
 from overcast.datasets.movielens import MovieLensData
 from overcast.datasets.yield_model import YieldModel
 from overcast.environments import RKHS, CropTrials, MovieLens, Synthetic
-from overcast.environments.crop_trials import BeliefKind
+from overcast.environments.crop_trials import BELIEF, BeliefKind
 from overcast.environments.movielens import NOISE
 from overcast.experiments.engine.experiment import CURVES, Curve, Experiment
 from overcast.features import Fourier
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 #: the number of past seasons that make up a climatology
 CLIMATE_YEARS = 30
+
+UNCALIBRATED = (
+    "Seasons are not drawn from the beliefs here, so regret and expected regret differ and the theorems do not apply."
+)
 
 
 def synthetic() -> Experiment:
@@ -75,7 +79,7 @@ def movielens(data: MovieLensData, embedding: Embedding, noise_values: Sequence[
     )
 
 
-def crops(data: CropData, model: YieldModel, belief: BeliefKind = "forecast") -> Experiment:
+def crops(data: CropData, model: YieldModel, belief: BeliefKind = BELIEF) -> Experiment:
     """Return figure 1c at paper scale, with the appendix's beta = 1."""
     noise_values = data.residuals if len(data.residuals) else [0.0]
     climate = data.climate(CLIMATE_YEARS) if belief == "climatology" else None
@@ -87,7 +91,7 @@ def crops(data: CropData, model: YieldModel, belief: BeliefKind = "forecast") ->
     size = f"{len(data.yields):,} yields of {len(data.varieties)} varieties at {where}"
     return Experiment(
         name="crops",
-        title=title if belief == "forecast" else f"{title}, {belief} belief",
+        title=title if belief == BELIEF else f"{title}, {belief} belief",
         data=f"generated ({size})" if data.generated else f"{data.source} ({size})",
         env=env,
         model=LinearModel(env.features, ridge=1.0),
@@ -111,6 +115,7 @@ def crops(data: CropData, model: YieldModel, belief: BeliefKind = "forecast") ->
             f"The noise has a standard deviation of {deviation:.3f}, from {len(data.residuals):,} replicates; "
             f"yields are scaled from 0 to 1.",
             *((f"{data.left_out} plots without a yield are left out.",) if data.left_out else ()),
+            *(() if env.calibrated else (UNCALIBRATED,)),
         ),
     )
 
