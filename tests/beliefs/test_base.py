@@ -222,6 +222,14 @@ def test_arguments_of_distribution_functions_and_moves_are_checked() -> None:
 
 
 @each
+def test_a_belief_about_the_deviation_from_the_mean(belief: Belief) -> None:
+    centred = belief.centred()
+    scale = 1.0 + np.abs(belief.mean()).max()
+    np.testing.assert_allclose(centred.mean(), np.zeros(belief.dim), atol=1e-9 * scale)
+    np.testing.assert_allclose(centred.cov(), belief.cov(), rtol=1e-9, atol=1e-9 * scale)
+
+
+@each
 def test_stand_ins_are_the_support_or_always_the_same_draws(belief: Belief) -> None:
     points, weights = belief.stand_in()
     finite = belief.support()

@@ -9,6 +9,7 @@ from scipy import stats
 
 from overcast._check import Array
 from overcast.beliefs import Belief, Ensemble, Gaussian, PointMass, Sampler
+from overcast.beliefs._moments import exponents
 from overcast.beliefs.stacked import BeliefStack, Catalogue, CorrelatedStack, GaussianStack, PointStack
 
 R, C = 4, 3
@@ -67,6 +68,15 @@ def test_covariances_of_a_correlated_stack() -> None:
 @each
 def test_moments_trial_by_trial(stack: BeliefStack, beliefs: list[Belief]) -> None:
     np.testing.assert_allclose(stack.moments(POWERS), [b.moments(POWERS) for b in beliefs], rtol=1e-12, atol=1e-15)
+
+
+@each
+def test_beliefs_about_the_deviation_from_the_mean(stack: BeliefStack, beliefs: list[Belief]) -> None:
+    powers, centred = exponents(stack.dim, 3), stack.centred()
+    np.testing.assert_allclose(centred.mean(), np.zeros((len(stack), stack.dim)), atol=1e-12)
+    np.testing.assert_allclose(centred.cov(), stack.cov(), rtol=1e-9, atol=1e-12)
+    expected = [belief.centred().moments(powers) for belief in beliefs]
+    np.testing.assert_allclose(centred.moments(powers), expected, rtol=1e-9, atol=1e-12)
 
 
 @each

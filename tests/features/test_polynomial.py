@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from overcast._check import Array
-from overcast.beliefs import Gaussian, PointMass
+from overcast.beliefs import Ensemble, Gaussian, PointMass
 from overcast.beliefs._moments import exponents
 from overcast.features import FeatureMap, Polynomial, Quadratic
+from overcast.features.standard import products, shifted
 from support import refused
 
 POINTS = np.random.default_rng(0).normal(size=(6, 2))
@@ -79,3 +80,21 @@ def test_quadratic_terms_of_a_narrow_gaussian_far_from_zero_keep_their_digits() 
     """Cov(c^2, c^2) = 2 v (v + 2 m^2), where E[c^4] - E[c^2]^2 would be lost in rounding."""
     got = Quadratic().term_covariance(Gaussian([1e6], 1e-8))
     np.testing.assert_allclose(got, [[0.0, 0.0, 0.0], [0.0, 4e4, 2e-2], [0.0, 2e-2, 1e-8]], rtol=1e-12)
+
+
+@pytest.mark.parametrize("degree", [2, 3])
+@pytest.mark.parametrize("kind", ["normal", "correlated", "ensemble"])
+def test_covariances_do_not_suffer_from_a_zero_point_that_is_far_away(degree: int, kind: str) -> None:
+    """The variance of a polynomial that is written in powers of c - 290, whether c is so large or not."""
+    rng, shift, mean = np.random.default_rng(0), np.array([290.0, -1000.0]), np.array([1.0, -0.5])
+    make: dict[str, Any] = {
+        "normal": lambda by: Gaussian(by + mean, [0.7, 2.0]),
+        "correlated": lambda by: Gaussian(by + mean, [[1.0, 0.4], [0.4, 2.0]]),
+        "ensemble": lambda by: Ensemble(by + np.random.default_rng(1).normal(size=(7, 2))),
+    }
+    features, powers = Polynomial(degree), exponents(2, degree)
+    theta = rng.normal(size=len(powers))
+    near = theta @ features.term_covariance(make[kind](np.zeros(2))) @ theta
+    back = theta @ products(shifted(shift, np.ones(2), degree), powers)  # in powers of c itself
+    far = back @ features.term_covariance(make[kind](shift)) @ back
+    assert far == pytest.approx(near, rel=1e-8 if degree == 2 else 1e-2)

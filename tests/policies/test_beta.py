@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import overcast as oc
 from overcast import confidence
 from overcast.models import Estimate, Progress
 from overcast.policies import Outlook
-from overcast.policies.beta import WithBeta
+from overcast.policies.beta import GROWTH, LEAST, WithBeta
 from support import outlook
 
 KINDS = [oc.UCB, oc.IDS, oc.MostlyGreedy]
@@ -19,18 +20,18 @@ PROGRESS = Progress(7, 2.0, 1.0, 3)
 
 
 class _Told:
-    """A learner that knows how much of the noise its residuals show."""
+    """A learner that knows how much of the noise its residuals show, and how well an average action is known."""
 
-    def __init__(self, share: Any) -> None:
-        self.residual_share = share
+    def __init__(self, share: Any, even: float = 1.0) -> None:
+        self.residual_share, self.even_variance = share, None if share is None else even * np.ones(np.shape(share))
 
     def estimate(self, view: None) -> Estimate:
         shape = (*np.shape(self.residual_share), 3)
         return Estimate(np.zeros(shape), np.ones(shape))
 
 
-def _beta(policy: WithBeta, share: Any = None) -> Any:
-    learner: Any = _Told(share)
+def _beta(policy: WithBeta, share: Any = None, even: float = 1.0) -> Any:
+    learner: Any = _Told(share, even)
     return policy.beta_at(Outlook(learner, None), PROGRESS)
 
 
@@ -41,8 +42,20 @@ def test_the_forms_of_beta(kind: Any) -> None:
     assert _beta(kind(lambda t: float(t))) == 7.0
     assert _beta(kind(width)) == width.beta(PROGRESS)
     assert _beta(kind()) == 2.0  # the model does not know its residuals
-    assert _beta(kind(), 0.25) == 1.5
-    np.testing.assert_allclose(_beta(kind(), np.array([0.0, 0.25, 1.0])), [1.0, 1.5, 2.0])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("even", [0.01, 1.0, 50.0])
+def test_without_beta_residuals_and_what_lags_behind_decide(kind: Any, even: float) -> None:
+    """beta^2 = (LEAST + (1 - LEAST) sqrt(s))^2 + GROWTH s^2 log max(width^2 / even, 1), for widths of one."""
+    shares = np.array([0.0, 0.25, 1.0])
+    expected = [
+        math.sqrt((LEAST + (1.0 - LEAST) * math.sqrt(s)) ** 2 + GROWTH * s**2 * math.log(max(1.0 / even, 1.0)))
+        for s in shares
+    ]
+    np.testing.assert_allclose(_beta(kind(), shares, even), np.repeat(expected, 3).reshape(3, 3))
+    for share, beta in zip(shares.tolist(), expected, strict=True):
+        np.testing.assert_allclose(_beta(kind(), share, even), beta)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -57,4 +70,6 @@ def test_half_the_interval_is_beta_widths_trial_by_trial() -> None:
     policy = oc.UCB(lambda t: 0.5)
     np.testing.assert_array_equal(policy.half_interval(outlook([0.0, 0.0], [2.0, 4.0]), PROGRESS), [1.0, 2.0])
     learner: Any = _Told(np.array([0.0, 1.0]))
-    np.testing.assert_array_equal(oc.UCB().half_interval(Outlook(learner, None), PROGRESS), [[1.0] * 3, [2.0] * 3])
+    half = oc.UCB().half_interval(Outlook(learner, None), PROGRESS)
+    np.testing.assert_array_equal(half, oc.UCB().beta_at(Outlook(learner, None), PROGRESS))  # widths are one
+    assert half.shape == (2, 3)

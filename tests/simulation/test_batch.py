@@ -34,6 +34,7 @@ def test_what_a_larger_share_reveals_includes_what_a_smaller_one_does() -> None:
         ("seed", -1, "seed must be >= 0, got -1"),
         ("revealed", 1.5, "revealed must be <= 1, got 1.5"),
         ("revealed", -0.5, "revealed must be >= 0, got -0.5"),
+        ("delay", -1, "delay must be >= 0, got -1"),
     ],
 )
 def test_bad_values(name: str, value: object, message: str) -> None:
@@ -54,6 +55,7 @@ def test_bad_values(name: str, value: object, message: str) -> None:
         ("steps", 1.5, "steps must be a whole number, got float 1.5"),
         ("trials", "2", "trials must be a whole number, got str '2'"),
         ("executor", 2, "executor must be a concurrent.futures.Executor, got int 2"),
+        ("delay", 1.5, "delay must be a whole number, got float 1.5"),
         ("seed", None, "seed must be a whole number, got NoneType None"),
     ],
 )

@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import overcast as oc
+import overcast.round
 from overcast._check import Array
 from overcast.environments import (
     Adversarial,
@@ -25,9 +26,10 @@ from overcast.environments import (
     VectorEnvironment,
 )
 from overcast.models import FixedProfile, MeanContext, Model, Progress
+from overcast.models.linear import LinearLearner
 from overcast.policies import Outlook, Policy
 from overcast.round import Samples
-from overcast.simulation import Setting
+from overcast.simulation import Setting, runner
 from simulation_support import GOOD, Constant, generator
 
 SETTINGS: tuple[Setting, ...] = ("exact", "observed", "hidden")
@@ -319,6 +321,65 @@ def test_contexts_revealed_in_part_equal_bandits_driven_by_hand(model: Model, sa
             bandit.learn(decision, now.reward(decision.index), context=now.context if shown[t] else None)
             tally.add(now, decision.index)
         tally.assert_equals(runs, i)
+
+
+LATE: dict[str, tuple[Model, Policy, str]] = {
+    "untuned": (oc.LinearModel(Synthetic.features), oc.UCB(), "hidden"),
+    "observed": (oc.LinearModel(Synthetic.features), oc.UCB(), "observed"),
+    "ridge": (oc.LinearModel(Synthetic.features, ridge=1.0), oc.UCB(1.0), "hidden"),
+    "random": (oc.LinearModel(Synthetic.features), oc.Thompson(), "hidden"),
+}
+
+
+@pytest.mark.parametrize(("model", "policy", "setting"), LATE.values(), ids=LATE.keys())
+@pytest.mark.parametrize("delay", [0, 1, 7])
+def test_late_rewards_equal_bandits_driven_by_hand(model: Model, policy: Policy, setting: Any, delay: int) -> None:
+    """The reward of a decision comes after so many further ones have been made; those of the last never come."""
+    env, trials, steps, seed = Synthetic(k=9, dim=2), 2, 40, 7
+    runs = oc.simulate(env, model, policy, None, steps, trials, setting, seed, delay=delay)
+    assert runs.delay == delay
+    for i in range(trials):
+        trial = env.start(generator(seed, i, 0))
+        bandit, tally, late = oc.Bandit(trial.actions, model, policy), Tally(), []
+        bandit._rng = generator(seed, i, 1)
+        for t in range(steps):
+            now = trial.step(np.array(tally.choices, dtype=np.intp))
+            decision = bandit.decide(now.belief)
+            late.append((decision, now.reward(decision.index), now.context if setting == "observed" else None))
+            tally.add(now, decision.index)
+            if t >= delay:
+                bandit.learn(*late.pop(0))
+            assert bandit.learnt.rounds == max(0, t + 1 - delay)
+        tally.assert_equals(runs, i)
+
+
+@pytest.mark.parametrize("delay", [0, 3, 100])
+def test_a_learner_has_all_rewards_but_the_late_ones(delay: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    learnt, asked = [0], []
+
+    def choose(*given: Any, waiting: Any) -> Any:
+        asked.append((learnt[0], len(waiting)))
+        return round_of(*given, waiting=waiting)
+
+    def learn(self: LinearLearner, evidence: Any, reward: Any) -> None:
+        learnt[0] += 1
+        learn_one(self, evidence, reward)
+
+    round_of: Any = overcast.round.choose
+    learn_one = LinearLearner.learn
+    monkeypatch.setattr(runner, "choose", choose)
+    monkeypatch.setattr(LinearLearner, "learn", learn)
+    oc.simulate(Synthetic(k=4, dim=2), oc.LinearModel(Synthetic.features), oc.UCB(), steps=12, trials=2, delay=delay)
+    assert asked == [(max(0, t - delay), min(t, delay)) for t in range(12)]
+
+
+def test_no_delay_is_the_default() -> None:
+    env = Synthetic(k=9, dim=2)
+    model = oc.LinearModel(env.features)
+    one = oc.simulate(env, model, oc.UCB(), steps=30, trials=3)
+    two, late = (oc.simulate(env, model, oc.UCB(), steps=30, trials=3, delay=delay) for delay in (0, 3))
+    np.testing.assert_array_equal(one.regret, two.regret)
+    assert (one.choices != late.choices).any()
 
 
 def test_a_share_of_contexts_is_for_the_observed_setting() -> None:

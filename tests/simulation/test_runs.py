@@ -120,6 +120,7 @@ def test_bound_where_the_assumptions_hold(confidence: Any, options: dict[str, An
         (Sampled(), {"samples": 10}, "bound of Sampled needs samples='t', got 10"),
         (Observed(), {"setting": "hidden"}, "bound of Observed needs setting 'observed', got 'hidden'"),
         (Observed(), {"setting": "observed", "samples": 3}, "bound of Observed needs samples=None, got 3"),
+        (Expected(), {"delay": 2}, "bound needs every reward before the next decision, got a delay of 2"),
         (Expected(), {"ridge": 0.5}, "bound needs ridge >= 1, got 0.5"),
     ],
 )

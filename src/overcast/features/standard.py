@@ -182,10 +182,7 @@ def orthonormal(values: Array, degree: int) -> Array:
     if k <= degree:
         powers = np.concatenate([powers, np.zeros((*values.shape[:-1], degree + 1 - k, degree + 1))], axis=-2)
     R = _triangular(powers / math.sqrt(k))
-    lengths = R.diagonal(axis1=-2, axis2=-1)
-    R = R * np.where(lengths < 0.0, -1.0, 1.0)[..., None]  # so that the first polynomial is 1
-    lengths = np.abs(lengths)
-    known = np.cumprod(lengths > VANISHING, axis=-1).astype(bool)
+    known = np.cumprod(R.diagonal(axis1=-2, axis2=-1) > VANISHING, axis=-1).astype(bool)
     R = np.where(known[..., None, :] & known[..., :, None], R, np.eye(degree + 1))
     return np.where(known[..., None], np.linalg.inv(R).swapaxes(-1, -2), 0.0)
 
@@ -205,5 +202,6 @@ def hermite(degree: int) -> Array:
 
 
 def _triangular(matrix: Array) -> Array:
-    """Return the upper triangular R with R^T R = matrix^T matrix."""
-    return np.asarray(np.linalg.qr(matrix, mode="r"), dtype=np.float64)
+    """Return the upper triangular R with R^T R = matrix^T matrix and no negative number on its diagonal."""
+    R = np.asarray(np.linalg.qr(matrix, mode="r"), dtype=np.float64)
+    return R * np.where(R.diagonal(axis1=-2, axis2=-1) < 0.0, -1.0, 1.0)[..., None]

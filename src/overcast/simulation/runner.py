@@ -87,7 +87,8 @@ def _run(batch: Batch) -> Runs:
     audit = None if policy.confidence is None else _Audit(batch, policy.confidence, world)
     choices = np.empty((batch.steps, batch.trials), dtype=np.intp)
     steps, distances = [], []
-    late: deque[tuple[Any, Array]] = deque()  # evidence and rewards of decisions whose rewards are under way
+    # Of decisions whose rewards are under way: evidence before the context is revealed, evidence, and rewards.
+    late: deque[tuple[Any, Any, Array]] = deque()
     learner: Learner | None = None
     for t in range(batch.steps):
         now = world.step(choices[:t].T)
@@ -95,14 +96,15 @@ def _run(batch: Batch) -> Runs:
             learner = start(model, policy, world.actions, now.context.shape[-1], batch.trials)
         realised = PointStack(now.context)
         seen, samples = (realised, None) if batch.setting == "exact" else (now.belief, batch.samples)
-        choice = choose(model, learner, policy, seen, t + 1, samples, rngs, waiting=[one for one, _ in late])
+        choice = choose(model, learner, policy, seen, t + 1, samples, rngs, waiting=[one for one, *_ in late])
         if audit is not None:
             audit.step(learner, model.view(learner, realised), choice, now)
         choices[t] = taken = np.asarray(choice.action)
         evidence = _evidence(batch, learner, choice, realised, None if shown is None else shown[:, t])
-        late.append((evidence, now.reward(taken)))
+        awaited = learner.evidence(choice.view, choice.action) if batch.delay else None
+        late.append((awaited, evidence, now.reward(taken)))
         if len(late) > batch.delay:
-            learner.learn(*late.popleft())
+            learner.learn(*late.popleft()[1:])
 
         best, reward = highest(now.expected), now.rewards[rows, taken]
         step = Step(

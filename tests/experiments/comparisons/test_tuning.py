@@ -67,7 +67,9 @@ def test_coverage_equals_bandits_driven_by_hand(
             if t in rounds:
                 learner = bandit._learner
                 assert isinstance(learner, oc.models.linear.LinearLearner)
-                error = learner.theta - theta
+                matrix = learner.design.coefficients(learner.fit.frame)
+                assert matrix is not None
+                error = np.linalg.solve(matrix.T, learner.theta - theta)  # over standard features
                 square = error @ np.linalg.solve(learner.fit.inverse, error)
                 assert line.distance[i, rounds.index(t)] ** 2 == pytest.approx(square, rel=1e-5)
     for count in Tuning(untuned_outcome).coverage():

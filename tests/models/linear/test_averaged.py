@@ -415,6 +415,9 @@ def test_settled_rounds_follow_the_standard_features(
 
 
 def _close_to(one: LinearLearner, other: LinearLearner, tolerance: float) -> None:
+    for learner in (one, other):
+        assert isinstance(learner.fit, Averaged)
+        learner.fit._renew()
     view = one.view(PointMass(np.array([1.0, 3.0, -1.0])))
     got, expected = one.estimate(view), other.estimate(view)
     np.testing.assert_allclose(got.mean / expected.width, expected.mean / expected.width, rtol=0, atol=tolerance)
@@ -464,6 +467,21 @@ def test_numbers_that_overflow_are_refused_and_change_nothing(framed: bool, roun
             one.add(world.row(t, True, framed), world.rewards[t])
     for name, value in fit.state().items():
         np.testing.assert_array_equal(value, other.state()[name], err_msg=name)
+
+
+@each_frame
+def test_a_window_beyond_the_last_round_forgets_nothing(framed: bool) -> None:
+    """With a window every round is weighed anew; renewals bring both to the same scales."""
+    world, fits = _world(60, seed=10), []
+    for settings in (Settings(), Settings(window=60)):
+        fit = Averaged((D,), settings, True, (), _frame if framed else None, 2 if framed else 0)
+        for t in range(60):
+            fit.add(world.row(t, True, framed), world.rewards[t])
+        for _ in range(60):
+            fit._renew()
+        fits.append(fit)
+    for name in ("theta", "inverse", "noise2", "kappa", "gamma"):
+        np.testing.assert_allclose(getattr(fits[0], name), getattr(fits[1], name), rtol=1e-6, atol=1e-9)
 
 
 def test_a_copy_goes_on_on_its_own() -> None:

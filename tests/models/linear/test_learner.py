@@ -16,7 +16,7 @@ from overcast.beliefs.stacked import Catalogue, GaussianStack, PointStack
 from overcast.features import Bilinear, Disjoint, FeatureMap, Function, Linear, Polynomial, Quadratic, Row
 from overcast.features.separable import MAX_TABULATED_TERMS
 from overcast.models import Estimate, LinearModel
-from overcast.models.linear import LinearLearner
+from overcast.models.linear import LinearLearner, weighted
 from overcast.models.linear.rows import GroupedRows, Rows
 from overcast.models.linear.weighted import Settings, Weighted
 from overcast.policies import Outlook
@@ -276,6 +276,15 @@ def _variance(learner: LinearLearner, row: Row) -> float:
     return float(fit.variance(rows)[0] if fit.aware else fit.noise2)
 
 
+def _own(learner: LinearLearner) -> tuple[Array, Array, Array]:
+    """Return theta and its covariance over the map's own features, and the matrix that makes these standard ones."""
+    fit = learner.fit
+    matrix = learner.design.coefficients(fit.frame)
+    if matrix is None:
+        matrix = np.eye(fit.theta.shape[-1])
+    return matrix.T @ fit.theta, matrix.T @ fit.inverse @ matrix, matrix
+
+
 def _covariances(features: FeatureMap, actions: Array, belief: Ensemble) -> Array:
     """Cov(phi) of all actions, from the support, (k, d, d)."""
     points, weights = belief.support()
@@ -286,20 +295,21 @@ def _covariances(features: FeatureMap, actions: Array, belief: Ensemble) -> Arra
 
 @each_map
 def test_the_variance_of_every_action_by_enumeration(features: FeatureMap, actions: Array) -> None:
-    """E[theta^T Cov theta] + sigma^2 = tr(Cov (theta-hat theta-hat^T + P^-1)) + sigma^2."""
+    """kappa E[theta^T Cov theta] + sigma^2 = kappa tr(Cov (theta-hat theta-hat^T + P^-1)) + sigma^2."""
     learner = _taught(features, actions)
     belief = ensemble(np.random.default_rng(1))
     view, fit = learner.view(belief), learner.fit
-    second = np.outer(fit.theta, fit.theta) + fit.inverse
-    expected = np.einsum("kde,de->k", _covariances(features, actions, belief), second) + fit.noise2
+    theta, inverse, matrix = _own(learner)
+    np.testing.assert_allclose(learner.theta, theta, rtol=1e-9, atol=1e-12)
+    covs = _covariances(features, actions, belief)
+    expected = fit.kappa * np.einsum("kde,de->k", covs, np.outer(theta, theta) + inverse) + fit.noise2
     assert expected.max() > 1.05 * float(fit.noise2)  # contexts matter
     np.testing.assert_allclose(learner.noise(view) ** 2, expected, rtol=1e-9)
     for index in (0, len(actions) - 1):
         evidence = learner.evidence(view, index)
         assert _variance(learner, evidence) == pytest.approx(expected[index], rel=1e-9)
         psi = features.expected(actions, belief)[index]
-        np.testing.assert_allclose(evidence.psi, psi, rtol=1e-12, atol=1e-14)
-        assert float(learner.norm(evidence)) == pytest.approx(float(np.linalg.norm(psi)), rel=1e-12)
+        np.testing.assert_allclose(fit._seen(evidence.psi), matrix @ psi, rtol=1e-8, atol=1e-9)
     point = learner.view(PointMass(np.ones(C)))
     np.testing.assert_allclose(learner.noise(point), np.sqrt(fit.noise2), rtol=1e-12)
 
@@ -311,10 +321,11 @@ def test_the_variance_is_that_of_rewards_when_theta_is_drawn(features: FeatureMa
     actions = actions[:6]
     learner = _taught(features, actions)
     belief, rng = ensemble(np.random.default_rng(2)), np.random.default_rng(3)
-    theta = rng.multivariate_normal(learner.theta, learner.fit.inverse, size=20_000, method="cholesky")
+    mean, inverse, _ = _own(learner)
+    theta = rng.multivariate_normal(mean, inverse, size=20_000, method="eigh")
     for index, cov in enumerate(_covariances(features, actions, belief)):
         draws = np.vecdot(theta @ cov, theta)
-        got = learner.noise(learner.view(belief))[index] ** 2 - learner.fit.noise2
+        got = (learner.noise(learner.view(belief))[index] ** 2 - learner.fit.noise2) / learner.fit.kappa
         assert abs(got - draws.mean()) < 6 * draws.std() / math.sqrt(len(draws)) + 1e-12
 
 
@@ -347,7 +358,7 @@ def test_an_average_over_draws_and_the_reward_differ_by_that_variance() -> None:
 @each_map
 def test_widths_draws_and_priors_are_those_of_the_fit(features: FeatureMap, actions: Array) -> None:
     learner, belief = _taught(features, actions), ensemble(np.random.default_rng(7))
-    psi, view, fit = features.expected(actions, belief), learner.view(belief), learner.fit
+    psi, view, fit = features.expected(actions, belief) @ _own(learner)[2].T, learner.view(belief), learner.fit
     np.testing.assert_allclose(learner.estimate(view).mean, psi @ fit.theta, rtol=0, atol=1e-9)
     widths = np.sqrt(np.vecdot(psi @ fit.inverse, psi))
     np.testing.assert_allclose(learner.estimate(view).width, widths, rtol=1e-8, atol=1e-12)
@@ -434,8 +445,16 @@ each_weights = pytest.mark.parametrize("aware", [True, False], ids=["variance", 
 
 @each_setting
 @each_weights
-def test_every_round_of_blocks_is_that_of_the_features_written_out(settings: Settings, aware: bool) -> None:
-    """At renewals and in between, for everything that a policy can ask."""
+def test_every_round_of_blocks_is_that_of_the_features_written_out(
+    settings: Settings, aware: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At renewals and in between, for everything that a policy can ask.
+
+    An average over ratios correlates blocks, which only the features written out know: draws of all blocks together
+    differ then, and so does what is not a renewal.
+    """
+    if settings.ridge is None:
+        monkeypatch.setattr(weighted, "GROWTH", 1.0)
     blocks, dense = pair(settings, aware)
     for t, (belief, index, reward) in enumerate(course(60)):
         views = [one.view(belief) for one in (blocks, dense)]
@@ -444,7 +463,7 @@ def test_every_round_of_blocks_is_that_of_the_features_written_out(settings: Set
         for name in ("estimate", "prior", "noise") if aware else ("estimate", "prior"):
             got, expected = (getattr(one, name)(view) for one, view in zip((blocks, dense), views, strict=True))
             np.testing.assert_allclose(got, expected, rtol=1e-7, atol=1e-9, err_msg=name)
-        for name in ("draw", "perturb"):
+        for name in ("draw", "perturb") if settings.ridge is not None else ():
             got, expected = (
                 getattr(one, name)(view, np.random.default_rng(t))
                 for one, view in zip((blocks, dense), views, strict=True)
@@ -458,13 +477,14 @@ def test_every_round_of_blocks_is_that_of_the_features_written_out(settings: Set
         dense.learn(evidence[1], reward)
         same_fit(blocks, dense)
     theta = np.random.default_rng(1).normal(size=K * C)
-    assert float(blocks.distance(theta)) == pytest.approx(float(dense.distance(theta)), rel=1e-8)
+    if settings.ridge is not None:
+        assert float(blocks.distance(theta)) == pytest.approx(float(dense.distance(theta)), rel=1e-8)
 
 
 @pytest.mark.parametrize("hidden", ["all", "revealed", "mixed"])
 @each_weights
 def test_blocks_of_hidden_revealed_and_mixed_rounds(hidden: str, aware: bool) -> None:
-    both = pair(Settings(), aware)
+    both = pair(Settings(ridge=0.7), aware)
     for one in both:
         teach(one, course(150, seed=1, hidden=hidden))
     same_fit(*both)
@@ -540,3 +560,64 @@ def test_evidence_that_does_not_fit_is_refused(evidence: Row) -> None:
     dense.check(Row(np.zeros(K * C), np.zeros(78)))
     with pytest.raises(ValueError, match="its rounds were seen with other"):
         blocks.check(evidence)
+
+
+AWAITING = MAPS | DISJOINT
+
+
+@pytest.mark.parametrize(("features", "actions"), AWAITING.values(), ids=AWAITING.keys())
+@pytest.mark.parametrize("rounds", [4, 30], ids=["young", "later"])
+@pytest.mark.parametrize("share", [1.0, 0.4])
+def test_open_decisions_narrow_what_they_will_tell(
+    features: FeatureMap, actions: Array, rounds: int, share: float
+) -> None:
+    """Means stay. Widths are those of P and share psi psi^T for each, with the average weight of a round."""
+    actions = actions[:6]
+    learner, rng = _taught(features, actions, rounds), np.random.default_rng(20)
+    view = learner.view(ensemble(rng))
+    waiting = [learner.evidence(learner.view(ensemble(rng)), int(rng.integers(len(actions)))) for _ in range(3)]
+    before = learner.estimate(view)
+    found = learner.awaiting(waiting, share).estimate(view)
+    np.testing.assert_allclose(found.mean, before.mean, rtol=1e-12, atol=1e-12)
+    fit, seen = learner._seeing(view)
+    weight, d = share * float(fit.state()["weights"].mean()), fit.shape[-1]
+    inverse = fit.inverse.reshape(-1, d, d).copy()  # one matrix per block
+    for row in waiting:
+        at = 0 if row.block is None else int(row.block)
+        psi = fit._seen(row.psi)
+        u = inverse[at] @ psi
+        inverse[at] -= np.outer(u, u) / (1.0 / weight + psi @ u)
+    expected = learner.design.quadratic(seen, inverse.reshape(fit.inverse.shape))
+    np.testing.assert_allclose(found.width**2, expected, rtol=1e-7, atol=1e-10)
+    after = learner.estimate(view)
+    np.testing.assert_array_equal(after.width, before.width)
+    assert (found.width <= before.width * (1.0 + 1e-9)).all()
+
+
+def test_open_decisions_of_trials_in_lock_step() -> None:
+    rng, trials, model = np.random.default_rng(21), 3, LinearModel(Quadratic())
+    actions = rng.normal(size=(5, C))
+    together, alone = model.start_all(actions, C, trials), [model.start(actions, C) for _ in range(trials)]
+    for t in range(16):
+        points = rng.normal(size=(trials, C))
+        view, views = (
+            together.view(PointStack(points)),
+            [one.view(PointMass(c)) for one, c in zip(alone, points, strict=True)],
+        )
+        index, rewards = rng.integers(5, size=trials), rng.normal(size=trials)
+        rows = together.evidence(view, index)
+        own = [one.evidence(v, int(i)) for one, v, i in zip(alone, views, index, strict=True)]
+        if t in (2, 15):
+            width = together.awaiting([rows], 0.5).estimate(view).width
+            each = [one.awaiting([row], 0.5).estimate(v).width for one, row, v in zip(alone, own, views, strict=True)]
+            np.testing.assert_allclose(width, each, rtol=1e-7)
+        together.learn(rows, rewards)
+        for one, row, reward in zip(alone, own, rewards, strict=True):
+            one.learn(row, float(reward))
+
+
+def test_least_squares_with_a_ridge_know_no_noise_to_expect() -> None:
+    learner = LinearModel(Bilinear(), ridge=1.0).start(np.eye(2), C)
+    view = learner.view(PointMass(np.ones(C)))
+    found = learner.awaiting([learner.evidence(view, 0)]).estimate(view)
+    np.testing.assert_array_equal(found.width, learner.estimate(view).width)

@@ -476,17 +476,14 @@ def test_a_trial_in_lock_step_does_not_depend_on_the_others() -> None:
 def test_open_decisions_count_as_if_they_had_paid_what_is_expected(
     settings: Settings, aware: bool, share: float
 ) -> None:
-    """P grows by share psi psi^T / v at the scales of now, theta-hat stays, and the fit itself does not change."""
+    """P grows by psi psi^T times the average weight of a round, theta-hat stays, and the fit itself does not change."""
     fit = learnt(weighted((D,), settings, aware), rounds_of(30, seed=20))
     before = fit.state()
     psi, covs, _ = rounds_of(5, seed=21)
     waiting = [row_of(*each) if aware else Row(each[0]) for each in zip(psi, covs, strict=True)]
     found = fit.awaiting(waiting, share)
-    second = np.outer(fit.theta, fit.theta) + fit.inverse
-    P = np.linalg.inv(fit.inverse)
-    for row, cov in zip(psi, covs, strict=True):
-        v = float(fit.noise2) + aware * float(fit.kappa) * float(np.sum(cov * second))
-        P = P + share * np.outer(row, row) / v
+    weight = share * float(fit.state()["weights"].mean())
+    P = np.linalg.inv(fit.inverse) + weight * psi.T @ psi
     np.testing.assert_allclose(found.inverse, np.linalg.inv(P), rtol=1e-8, atol=1e-12)
     for name in ("theta", "noise2", "ridge", "log_det"):
         np.testing.assert_array_equal(getattr(found, name), getattr(fit, name))
@@ -495,14 +492,20 @@ def test_open_decisions_count_as_if_they_had_paid_what_is_expected(
 
 
 @each_kind
-def test_an_open_decision_is_a_rank_one_update_with_the_expected_reward(ridge: float | None) -> None:
-    fit = learnt(weighted((D,), Settings(ridge=ridge), True), rounds_of(150, seed=22))
-    psi, covs, _ = rounds_of(1, seed=23)
-    found = fit.awaiting([row_of(psi[0], covs[0])], 1.0)
-    assert fit._pause > 1
-    fit.add(row_of(psi[0], covs[0]), float(psi[0] @ fit.theta))
+def test_an_open_decision_is_a_round_with_the_expected_reward(ridge: float | None) -> None:
+    fit = learnt(weighted((D,), Settings(ridge=ridge), False), rounds_of(150, seed=22))
+    psi, _, _ = rounds_of(1, seed=23)
+    found = fit.awaiting([Row(psi[0])], 1.0)
+    assert fit._pause > 1  # no renewal comes next
+    fit.add(Row(psi[0]), float(psi[0] @ fit.theta))
     np.testing.assert_allclose(fit.inverse, found.inverse, rtol=1e-8, atol=1e-12)
     np.testing.assert_allclose(fit.theta, found.theta, rtol=0, atol=1e-10)
+
+
+def test_before_the_first_reward_an_open_decision_weighs_by_the_noise() -> None:
+    fit, row = weighted((D,), Settings(ridge=0.7, noise=0.5), True), rounds_of(1, seed=25)
+    expected = np.linalg.inv(0.7 * np.eye(D) + np.outer(row[0][0], row[0][0]) / 0.25)
+    np.testing.assert_allclose(fit.awaiting([row_of(row[0][0], row[1][0])], 1.0).inverse, expected, rtol=1e-9)
 
 
 @each_kind

@@ -195,6 +195,8 @@ class Averaged(Weighted):
         constant = np.asarray(one.any(axis=tuple(range(g, one.ndim))))
         level = np.where(constant, _mean(rewards, weights), 0.0)
         A, b, o, n1, y1, yy = self._centred(rows, rewards, weights, level)
+        if not np.isfinite(A).all():
+            raise too_large("LinearModel")
         lam, Q = np.linalg.eigh(A)
         lam = np.maximum(lam, 0.0)
         across = Q.swapaxes(-1, -2)

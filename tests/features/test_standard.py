@@ -1,0 +1,356 @@
+"""Standard coordinates: what they promise of one side, and of the features that designs make of both."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.polynomial import hermite_e, polynomial
+
+from overcast._check import Array
+from overcast.beliefs import Ensemble, Gaussian, PointMass
+from overcast.beliefs.stacked import Catalogue
+from overcast.features import Bilinear, Design, Disjoint, FeatureMap, Function, Linear, Polynomial, Quadratic
+from overcast.features.standard import (
+    COMMON,
+    Moments,
+    full,
+    hermite,
+    of_moments,
+    of_vectors,
+    orthonormal,
+    products,
+    scaled,
+    shifted,
+    slim,
+    turned,
+)
+
+C, N = 2, 400
+RNG = np.random.default_rng(0)
+VECTORS = np.array([2.0, -30.0]) + np.array([0.1, 7.0]) * RNG.normal(size=(6, 2))
+WITH_ONE = np.insert(VECTORS, 1, 3.0, axis=1)
+CONTEXTS = np.array([18.0, 0.4]) + np.array([5.0, 0.3]) * RNG.normal(size=(N, C))
+SEEN = Moments(CONTEXTS.mean(axis=0), CONTEXTS.var(axis=0))
+
+CASES: dict[str, tuple[FeatureMap, Array]] = {
+    "bilinear": (Bilinear(), VECTORS),
+    "bilinear, constant action": (Bilinear(), WITH_ONE),
+    "linear": (Linear(), VECTORS),
+    "linear, constant action": (Linear(), WITH_ONE),
+    "quadratic": (Quadratic(), VECTORS),
+    "polynomial": (Polynomial(2), VECTORS),
+    "cubic polynomial": (Polynomial(3), VECTORS),
+    "disjoint": (Disjoint(3), np.eye(3)),
+}
+#: whether a constant is among the functions, if no context is constant
+CONSTANT = {"linear, constant action", "polynomial", "cubic polynomial"}
+each_case = pytest.mark.parametrize("name", CASES)
+
+
+def test_a_diagonal_stands_for_its_matrix() -> None:
+    diagonal, matrix, vector = np.array([2.0, 3.0]), np.array([[2.0, 1.0], [0.0, 3.0]]), np.array([5.0, 7.0])
+    np.testing.assert_array_equal(slim(np.diag(diagonal)), diagonal)
+    np.testing.assert_array_equal(slim(matrix), matrix)
+    np.testing.assert_array_equal(full(diagonal, 2), np.diag(diagonal))
+    np.testing.assert_array_equal(full(matrix, 2), matrix)
+    np.testing.assert_array_equal(turned(diagonal, vector), np.diag(diagonal) @ vector)
+    np.testing.assert_array_equal(turned(matrix, vector), matrix @ vector)
+    stacked = slim(np.stack([np.diag(diagonal), np.diag(-diagonal)]))
+    np.testing.assert_array_equal(stacked, [diagonal, -diagonal])
+    np.testing.assert_array_equal(turned(stacked, np.stack([vector, vector])), [[10.0, 21.0], [-10.0, -21.0]])
+
+
+def test_terms_divided_by_their_size() -> None:
+    side = scaled(np.array([4.0, 0.0]))
+    np.testing.assert_array_equal(side.matrix, np.diag([0.25, 1.0]))  # a term that is always zero stays
+    np.testing.assert_array_equal(side.one, np.zeros(2))
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+@pytest.mark.parametrize("level", [1.0, -40.0])
+def test_a_constant_coordinate_centres_the_others(at: int, level: float) -> None:
+    points = np.insert(CONTEXTS, at, level, axis=1)
+    side = of_moments(Moments(points.mean(axis=0), points.var(axis=0)))
+    standard = points @ side.matrix.T
+    np.testing.assert_allclose(standard @ side.one, 1.0, rtol=1e-12)
+    others = np.delete(standard, at, axis=1)
+    np.testing.assert_allclose(others.mean(axis=0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(others.std(axis=0), 1.0, rtol=1e-12)
+
+
+def test_without_a_constant_coordinates_have_mean_square_one() -> None:
+    side = of_moments(SEEN)
+    np.testing.assert_allclose(((CONTEXTS @ side.matrix.T) ** 2).mean(axis=0), 1.0, rtol=1e-12)
+    np.testing.assert_array_equal(side.one, np.zeros(2))
+    zeros = of_moments(Moments(np.zeros(2), np.zeros(2)))
+    np.testing.assert_array_equal(zeros.matrix, np.eye(2))
+    np.testing.assert_array_equal(zeros.one, np.zeros(2))
+
+
+@pytest.mark.parametrize(
+    "vectors",
+    [WITH_ONE, np.eye(3), np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]), np.eye(3)[[0, 1, 1, 2]] * [1.0, 2.0, 5.0]],
+    ids=["a coordinate", "unit vectors", "mixtures", "of any length"],
+)
+def test_any_combination_of_coordinates_may_be_the_constant(vectors: Array) -> None:
+    """Inner products are 1 and the sum of those of centred, scaled coordinates."""
+    side = of_vectors(vectors)
+    standard = vectors @ side.matrix.T
+    np.testing.assert_allclose(standard @ side.one, 1.0, rtol=1e-9)
+    deviation = vectors.std(axis=0)
+    varies = deviation > 0.0
+    centred = (vectors - vectors.mean(axis=0))[:, varies] / deviation[varies]
+    np.testing.assert_allclose(standard @ standard.T, 1.0 + centred @ centred.T, rtol=1e-9, atol=1e-9)
+
+
+def test_vectors_that_span_no_constant_have_mean_square_one() -> None:
+    side = of_vectors(VECTORS)
+    np.testing.assert_allclose(((VECTORS @ side.matrix.T) ** 2).mean(axis=0), 1.0, rtol=1e-12)
+    np.testing.assert_array_equal(side.one, np.zeros(2))
+
+
+def test_each_trial_has_its_own_vectors() -> None:
+    """One spans a constant, and one does not."""
+    sets = np.stack([np.insert(VECTORS, 2, 1.0, axis=1), np.insert(VECTORS, 2, VECTORS[:, 0] ** 2, axis=1)])
+    side = of_vectors(sets)
+    for i, vectors in enumerate(sets):
+        own = of_vectors(vectors)
+        np.testing.assert_allclose(side.matrix[i], own.matrix, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(side.one[i], own.one, rtol=1e-9, atol=1e-9)
+
+
+def test_powers_of_a_shifted_and_scaled_number() -> None:
+    mean, size, x = np.array([3.0, -1.0]), np.array([2.0, 0.5]), 1.7
+    matrix = shifted(mean, size, 4)
+    for i in range(2):
+        np.testing.assert_allclose(matrix[i] @ x ** np.arange(5), ((x - mean[i]) / size[i]) ** np.arange(5), rtol=1e-12)
+
+
+def test_hermite_polynomials_are_orthonormal_under_the_normal_distribution() -> None:
+    """Gauss-Hermite quadrature with 8 points is exact up to degree 15."""
+    points, weights = hermite_e.hermegauss(8)
+    values = np.stack([polynomial.polyval(points, row) for row in hermite(5)])
+    np.testing.assert_allclose((values * weights / math.sqrt(2.0 * math.pi)) @ values.T, np.eye(6), atol=1e-10)
+    for e, row in enumerate(hermite(5)):
+        expected = hermite_e.herme2poly([0.0] * e + [1.0]) / math.sqrt(math.factorial(e))
+        np.testing.assert_allclose(row[: e + 1], expected, rtol=1e-12)
+
+
+def test_polynomials_that_are_orthonormal_over_values() -> None:
+    values = RNG.normal(size=(2, 7))
+    coefficients = orthonormal(values, 3)
+    for i in range(2):
+        table = np.stack([polynomial.polyval(values[i], row) for row in coefficients[i]])
+        np.testing.assert_allclose(table @ table.T / 7, np.eye(4), atol=1e-10)
+        np.testing.assert_allclose(table[0], 1.0, rtol=1e-12)
+        assert (coefficients[i].diagonal() > 0.0).all()
+        np.testing.assert_allclose(np.triu(coefficients[i], 1), 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("values", "known"), [([1.0, -1.0, 1.0], 2), ([0.0], 1), ([2.0, -1.0, -1.0, 0.0], 3)])
+def test_a_polynomial_that_values_do_not_determine_is_zero(values: list[float], known: int) -> None:
+    coefficients = orthonormal(np.array(values), 4)
+    np.testing.assert_array_equal(coefficients[known:], 0.0)
+    assert (np.abs(coefficients[:known]).sum(axis=1) > 0.0).all()
+
+
+def test_products_of_polynomials() -> None:
+    of_each = RNG.normal(size=(2, 3, 3))
+    powers = np.array([[0, 0], [1, 0], [0, 1], [2, 1]])
+    found = products(of_each, powers)
+    for i, (e, f) in enumerate(powers):
+        for j, (g, h) in enumerate(powers):
+            assert found[i, j] == pytest.approx(of_each[0, e, g] * of_each[1, f, h])
+
+
+def _standard(name: str) -> tuple[Design, Any]:
+    features, actions = CASES[name]
+    design = features.at(actions, C).standard()
+    return design, _frame(design)
+
+
+def _frame(design: Design) -> Any:
+    """Return the frame of all contexts of this module, as a learner would see them one by one."""
+    each = [design.moments(design.view(PointMass(c))) for c in CONTEXTS]
+    means = np.array([one.mean for one in each if one is not None])
+    return design.frame(Moments(means.mean(axis=0), means.var(axis=0)))
+
+
+def _written_out(design: Design, view: Any, frame: Any) -> Array:
+    """Return standard features of all actions, of all blocks if there are any, (k, d)."""
+    return design.features(design.through(view, frame).terms)
+
+
+@each_case
+def test_standard_features_are_coefficients_times_features(name: str) -> None:
+    """So theta over standard features, times these coefficients, is the same function over the map's own."""
+    features, actions = CASES[name]
+    design, frame = _standard(name)
+    of_block = design.coefficients(frame)
+    assert of_block is not None
+    matrix = np.asarray(np.kron(np.eye(math.prod(design.shape[:-1])), of_block), dtype=np.float64)
+    for belief in (Gaussian(CONTEXTS[0], [4.0, 0.02]), Ensemble(CONTEXTS[:5]), PointMass(CONTEXTS[1])):
+        found = _written_out(design, design.view(belief), frame)
+        expected = features.expected(actions, belief) @ matrix.T
+        np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8)
+    theta = RNG.normal(size=design.shape)
+    view = design.view(PointMass(CONTEXTS[2]))
+    along = design.along(design.through(view, frame), theta)
+    own = theta.ravel() @ matrix
+    np.testing.assert_allclose(along, features(actions, CONTEXTS[[2]])[:, 0] @ own, rtol=1e-8, atol=1e-8)
+
+
+@each_case
+def test_rows_follow_the_frame(name: str) -> None:
+    """A row times the frame's matrix is the standard features of its action."""
+    design, frame = _standard(name)
+    view = design.view(Gaussian(CONTEXTS[3], [4.0, 0.02]))
+    for index in range(design.k):
+        row = design.row(view, index, cov=False)
+        found, all_blocks = turned(frame.matrix, row.psi), _written_out(design, view, frame)[index]
+        own = all_blocks if row.block is None else all_blocks.reshape(design.shape)[int(row.block)]
+        np.testing.assert_allclose(found, own, rtol=1e-9, atol=1e-9)
+
+
+@each_case
+def test_one_is_the_function_that_is_one_everywhere(name: str) -> None:
+    design, frame = _standard(name)
+    assert bool(frame.one.any()) == (name in CONSTANT)
+    if name in CONSTANT:
+        for c in CONTEXTS[:3]:
+            view = design.through(design.view(PointMass(c)), frame)
+            np.testing.assert_allclose(design.along(view, frame.one), 1.0, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("features", "actions", "has"),
+    [
+        (Bilinear(), WITH_ONE, True),
+        (Bilinear(), np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]), True),
+        (Bilinear(), VECTORS, False),
+        (Disjoint(3), np.eye(3), True),
+        (Linear(), VECTORS, True),
+        (Linear(), WITH_ONE, True),
+        (Polynomial(2), VECTORS, True),
+    ],
+    ids=repr,
+)
+def test_a_constant_context_makes_a_constant_where_the_actions_allow_for_it(
+    features: FeatureMap, actions: Array, has: bool
+) -> None:
+    contexts = np.insert(CONTEXTS, 1, 7.0, axis=1)
+    design = features.at(actions, 3).standard()
+    each = [design.moments(design.view(PointMass(c))) for c in contexts]
+    means = np.array([one.mean for one in each if one is not None])
+    frame = design.frame(Moments(means.mean(axis=0), means.var(axis=0)))
+    assert bool(frame.one.any()) == has
+    if has:
+        view = design.through(design.view(Gaussian(contexts[0], [1.0, 0.0, 0.1])), frame)
+        np.testing.assert_allclose(design.along(view, frame.one), 1.0, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if "polynomial" not in name])
+def test_standard_features_are_of_one_size(name: str) -> None:
+    """Over actions and contexts together they have mean square one, and COMMON^2 where no action changes them."""
+    design, frame = _standard(name)
+    found = np.stack([_written_out(design, design.view(PointMass(c)), frame) for c in CONTEXTS])
+    if len(design.shape) > 1:
+        found = found * math.sqrt(design.shape[0])  # each action has features in one block alone
+    squares = (found**2).mean(axis=(0, 1))
+    if "constant" in name:  # the constant may be any combination of the three action terms: it counts in the sum
+        times = 2 if name.startswith("bilinear") else 1
+        assert squares.sum() == pytest.approx(len(squares) + times * (COMMON**2 - 1.0), rel=1e-6)
+    else:
+        common = np.isin(np.arange(len(squares)), [2, 3] if name == "quadratic" else [])  # the squares of contexts
+        np.testing.assert_allclose(squares, np.where(common, COMMON**2, 1.0), rtol=1e-6)
+
+
+def test_polynomials_of_actions_are_orthonormal_over_them() -> None:
+    actions = np.linspace(1.0, 10.0, 10)[:, None]
+    terms = Polynomial(3).standard_action_terms(actions)
+    np.testing.assert_allclose(terms.T @ terms / 10, np.eye(4), atol=1e-10)
+    for other in (1e3 + actions, 0.01 * actions, 150.0 * (actions - 5.5)):
+        np.testing.assert_allclose(Polynomial(3).standard_action_terms(other), terms, rtol=1e-8, atol=1e-8)
+
+
+@each_case
+def test_units_drop_out(name: str) -> None:
+    features, actions = CASES[name]
+    of_actions = np.array([1.0, 1.0, 1.0] if isinstance(features, Disjoint) else [1e3, 1e-2, 0.3])[: actions.shape[1]]
+    of_contexts = np.array([1e-3, 200.0])
+    one, two = features.at(actions, C).standard(), features.at(of_actions * actions, C).standard()
+    moments = [
+        np.array([d.moments(d.view(PointMass(by * c))).mean for c in CONTEXTS])  # type: ignore[union-attr]
+        for d, by in ((one, 1.0), (two, of_contexts))
+    ]
+    frames = [d.frame(Moments(m.mean(axis=0), m.var(axis=0))) for d, m in zip((one, two), moments, strict=True)]
+    first = _written_out(one, one.view(PointMass(CONTEXTS[0])), frames[0])
+    second = _written_out(two, two.view(PointMass(of_contexts * CONTEXTS[0])), frames[1])
+    np.testing.assert_allclose(second, first, rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3])
+def test_zero_points_drop_out_of_polynomials(degree: int) -> None:
+    """A thousand units away, or fifty standard deviations if third powers are to keep their digits."""
+    features, shift = Polynomial(degree), np.array([250.0, -15.0] if degree == 3 else [290.0, -1000.0])
+    one, two = features.at(VECTORS, C).standard(), features.at(VECTORS + shift, C).standard()
+    frames = [_frame(one)]
+    seen = [two.moments(two.view(PointMass(c + shift))) for c in CONTEXTS]
+    means = np.array([m.mean for m in seen if m is not None])
+    frames.append(two.frame(Moments(means.mean(axis=0), means.var(axis=0))))
+    first = _written_out(one, one.view(PointMass(CONTEXTS[0])), frames[0])
+    second = _written_out(two, two.view(PointMass(CONTEXTS[0] + shift)), frames[1])
+    np.testing.assert_allclose(second, first, rtol=0, atol=1e-7)
+
+
+@each_case
+def test_moments_are_those_of_the_context_terms(name: str) -> None:
+    """Mean and variance of s(c) under the belief; draws in place of the expectation add a share of the variance."""
+    features, actions = CASES[name]
+    design = features.at(actions, C).standard()
+    assert features.at(actions, C).moments(features.at(actions, C).view(PointMass(CONTEXTS[0]))) is None
+    belief = Ensemble(CONTEXTS[:6])
+    terms = CONTEXTS[:6] if isinstance(features, Disjoint) else features.context_terms(CONTEXTS[:6])  # type: ignore[attr-defined]
+    found = design.moments(design.view(belief))
+    assert found is not None
+    assert design.terms == terms.shape[1]
+    np.testing.assert_allclose(found.mean, terms.mean(axis=0), rtol=1e-10)
+    np.testing.assert_allclose(found.variance, terms.var(axis=0), rtol=1e-8, atol=1e-12)
+    sampled = design.moments(design.view(belief, 4, np.random.default_rng(0)))
+    assert sampled is not None
+    np.testing.assert_allclose(sampled.variance, 1.25 * terms.var(axis=0), rtol=1e-8, atol=1e-12)
+
+
+@each_case
+def test_frames_of_trials_in_lock_step(name: str) -> None:
+    features, actions = CASES[name]
+    if isinstance(features, Disjoint):
+        sets = np.stack([actions, actions[::-1]])
+    else:
+        sets = np.stack([actions, 2.0 * actions[::-1] + (0.0 if "constant" in name else 0.3)])
+    together, alone = features.at(sets, C).standard(), [features.at(own, C).standard() for own in sets]
+    beliefs = [Gaussian(CONTEXTS[0], [4.0, 0.02]), Ensemble(CONTEXTS[:5])]
+    view, views = together.view(Catalogue(beliefs).pick(np.arange(2))), []
+    moments = together.moments(view)
+    assert moments is not None
+    frame = together.frame(moments)
+    theta = RNG.normal(size=(2, *together.shape))
+    along = together.along(together.through(view, frame), theta)
+    for i, (design, belief) in enumerate(zip(alone, beliefs, strict=True)):
+        views.append(design.view(belief))
+        own = design.moments(views[-1])
+        assert own is not None
+        mine = design.frame(own)
+        np.testing.assert_allclose(along[i], design.along(design.through(views[-1], mine), theta[i]), rtol=1e-7)
+        np.testing.assert_allclose(frame.one[i], mine.one, rtol=1e-9, atol=1e-9)
+
+
+def test_a_map_of_any_form_is_taken_as_it_is() -> None:
+    design = Function(lambda x, c: x[:, None] * c[None], 2).at(VECTORS, C)
+    assert design.standard() is design
+    assert design.terms == 0
+    assert design.moments(design.view(PointMass(CONTEXTS[0]))) is None
+    assert design.coefficients(None) is None
