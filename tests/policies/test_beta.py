@@ -12,7 +12,7 @@ import overcast as oc
 from overcast import confidence
 from overcast.models import Estimate, Progress
 from overcast.policies import Outlook
-from overcast.policies.beta import GROWTH, LEAST, WithBeta
+from overcast.policies.beta import GROWTH, OFFSET, UNKNOWN, WithBeta
 from support import outlook
 
 KINDS = [oc.UCB, oc.IDS, oc.MostlyGreedy]
@@ -22,16 +22,17 @@ PROGRESS = Progress(7, 2.0, 1.0, 3)
 class _Told:
     """A learner that knows how much of the noise its residuals show, and how well an average action is known."""
 
-    def __init__(self, share: Any, even: float = 1.0) -> None:
+    def __init__(self, share: Any, even: float = 1.0, diversity: Any = None) -> None:
         self.residual_share, self.even_variance = share, None if share is None else even * np.ones(np.shape(share))
+        self.diversity = diversity
 
     def estimate(self, view: None) -> Estimate:
         shape = (*np.shape(self.residual_share), 3)
         return Estimate(np.zeros(shape), np.ones(shape))
 
 
-def _beta(policy: WithBeta, share: Any = None, even: float = 1.0) -> Any:
-    learner: Any = _Told(share, even)
+def _beta(policy: WithBeta, share: Any = None, even: float = 1.0, diversity: Any = None) -> Any:
+    learner: Any = _Told(share, even, diversity)
     return policy.beta_at(Outlook(learner, None), PROGRESS)
 
 
@@ -46,16 +47,16 @@ def test_the_forms_of_beta(kind: Any) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("even", [0.01, 1.0, 50.0])
-def test_without_beta_residuals_and_what_lags_behind_decide(kind: Any, even: float) -> None:
-    """beta^2 = (LEAST + (1 - LEAST) sqrt(s))^2 + GROWTH s^2 log max(width^2 / even, 1), for widths of one."""
+@pytest.mark.parametrize("diversity", [None, 0.0, 0.6])
+def test_without_beta_what_lags_behind_decides(kind: Any, even: float, diversity: float | None) -> None:
+    """beta^2 = 1 + GROWTH (1 - OFFSET q) s^2 log max(width^2 / even, 1), for widths of one."""
     shares = np.array([0.0, 0.25, 1.0])
-    expected = [
-        math.sqrt((LEAST + (1.0 - LEAST) * math.sqrt(s)) ** 2 + GROWTH * s**2 * math.log(max(1.0 / even, 1.0)))
-        for s in shares
-    ]
-    np.testing.assert_allclose(_beta(kind(), shares, even), np.repeat(expected, 3).reshape(3, 3))
+    growth = GROWTH * (1.0 - OFFSET * (UNKNOWN if diversity is None else diversity))
+    expected = [math.sqrt(1.0 + growth * s**2 * math.log(max(1.0 / even, 1.0))) for s in shares]
+    by_trial = None if diversity is None else np.full(3, diversity)
+    np.testing.assert_allclose(_beta(kind(), shares, even, by_trial), np.repeat(expected, 3).reshape(3, 3))
     for share, beta in zip(shares.tolist(), expected, strict=True):
-        np.testing.assert_allclose(_beta(kind(), share, even), beta)
+        np.testing.assert_allclose(_beta(kind(), share, even, diversity), beta)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -39,6 +39,8 @@ class Beliefs(ABC):
     certain: bool = False
     #: whether the distribution is normal
     normal: bool = False
+    #: whether coordinates are known to be uncorrelated
+    uncorrelated: bool = False
 
     @abstractmethod
     def mean(self) -> Array:

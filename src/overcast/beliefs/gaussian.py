@@ -62,6 +62,7 @@ class Gaussian(Belief):
         else:
             self._cov = _symmetric(_check.checked("Gaussian", "cov", given, (self.dim, self.dim)))
             self._root = root(self._cov)
+        self.uncorrelated = self._cov.ndim == 1
         # _cov: (c,) variances or (c, c) covariance; _root: (c,) standard deviations or (c, c), A with A A^T = cov
 
     def mean(self) -> Array:

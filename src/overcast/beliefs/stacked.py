@@ -57,6 +57,7 @@ class GaussianStack(BeliefStack):
     """
 
     normal = True
+    uncorrelated = True
 
     def __init__(self, mean: Array, variance: Array | float) -> None:
         self._mean, self.dim = mean, mean.shape[1]

@@ -67,6 +67,8 @@ class Quadratic(Separable):
         return _terms(mean, beliefs.variance() + mean * mean)
 
     def _term_covariance(self, beliefs: Beliefs) -> Array:
+        if beliefs.normal and beliefs.uncorrelated:
+            return _of_independent_normal(beliefs.mean(), beliefs.variance())
         if beliefs.normal:
             return _of_normal(beliefs.mean(), beliefs.cov())
         one = np.eye(beliefs.dim, dtype=np.int64)
@@ -152,6 +154,22 @@ def _terms(first: Array, second: Array) -> Array:
     """Return (1, E[c_i^2], E[c_i]) along the last axis."""
     one = np.ones((*first.shape[:-1], 1)) if first.ndim > 1 else _ONE
     return np.concatenate([one, second, first], axis=-1)
+
+
+def _of_independent_normal(mean: Array, variance: Array) -> Array:
+    """Return the same as `_of_normal` for a diagonal covariance, of which these are the variances (..., c)."""
+    c = mean.shape[-1]
+    d = 1 + 2 * c
+    out = np.zeros((*mean.shape[:-1], d * d))  # row after row; the next diagonal element is d + 1 places away
+    squares, mixed, mixed_too, linear = (
+        slice(start, start + (d + 1) * (c - 1) + 1, d + 1)
+        for start in (d + 1, d + 1 + c, (1 + c) * d + 1, (1 + c) * (d + 1))
+    )
+    twice = 2.0 * mean * variance
+    out[..., squares] = 2.0 * (variance * variance + twice * mean)
+    out[..., mixed] = out[..., mixed_too] = twice
+    out[..., linear] = variance
+    return out.reshape(*mean.shape[:-1], d, d)
 
 
 def _of_normal(mean: Array, cov: Array) -> Array:

@@ -107,8 +107,8 @@ class Learner(ABC):
 
     @property
     def even_variance(self) -> float | Array | None:
-        """The variance with which t rewards determine f if they are spread evenly, noise^2 gamma / t, shape (...);
-        None if unknown. Where the squared width of an action is larger, the action lags behind."""
+        """The squared width if rewards are spread evenly, shape (...): gamma over the sum of 1 / v, with v the variance
+        of each reward; None if unknown. An action whose squared width is larger lags behind."""
         return None
 
     @property

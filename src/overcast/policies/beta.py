@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -13,12 +14,9 @@ from overcast.models.base import Progress
 from overcast.policies.base import Policy
 from overcast.policies.outlook import Outlook
 
-# The default beta is LEAST while rewards leave no residuals, and grows to 1. GROWTH is that of the further part for
-# actions that lag behind, and OFFSET the share of it that diversity of contexts makes needless.
-LEAST, GROWTH, OFFSET = 0.3, 1.2, 0.8
-
-# The diversity of contexts of a model that cannot say.
-UNKNOWN = 0.5
+# How fast the default beta grows for actions that lag behind, the share of it that diverse contexts make needless, and
+# their diversity under a model that cannot say.
+GROWTH, OFFSET, UNKNOWN = 1.5, 0.8, 0.5
 
 Beta = float | Callable[[int], float] | Confidence | None
 
@@ -26,11 +24,13 @@ Beta = float | Callable[[int], float] | Confidence | None
 class WithBeta(Policy):
     """A policy, to be a frozen dataclass, with beta: a number, a function of the round, the paper's beta_t, or None.
 
-    None takes beta_t = 1 + sqrt(1 - gamma_t / t), where t rewards determine gamma_t parameters. One standard deviation
-    covers what is unknown about theta. A second one guards against noise, as far as the residuals show it: their root
-    mean square is sqrt(1 - gamma / t) of the noise. While the fit goes through every reward they show none, and each
-    round determines one more parameter anyway. This default is for models that learn their own scale, whose widths are
-    standard deviations. Other models do not know gamma, and get the limit, 2.
+    None takes beta^2 = 1 + g s^2 log(max(1, width^2 / even)): one standard deviation, and more for an action that lags
+    behind. `even` is the squared width that rewards spread evenly would give (`Outlook.even_variance`), so an action
+    whose width stays while others are learnt is tried again in time. s = 1 - gamma / t is the share of the noise that
+    residuals show (`Outlook.residual_share`): while every reward determines one more parameter, all actions lag. The
+    growth is g = GROWTH (1 - OFFSET q) with q the diversity of contexts (`Outlook.diversity`): where contexts differ,
+    so do decisions, and what lags behind is learnt by itself (Bastani, Bayati & Khosravi, 2021). This default is for
+    models that learn their own scale, whose widths are standard deviations. Other models get 2.
     """
 
     beta: Beta
@@ -70,7 +70,8 @@ def _untuned(outlook: Outlook) -> float | Array:
     share, even = outlook.residual_share, outlook.even_variance
     if share is None or even is None:
         return 2.0
-    growth = GROWTH * (1.0 - OFFSET * (UNKNOWN if outlook.diversity is None else np.asarray(outlook.diversity)))
+    diversity = outlook.diversity
+    growth: Any = GROWTH * (1.0 - OFFSET * (UNKNOWN if diversity is None else diversity))
     if not isinstance(share, float):
         share, even, growth = share[..., None], np.asarray(even)[..., None], np.asarray(growth)[..., None]
     beta = outlook.width * outlook.width  # in place from here on: every round comes by
@@ -78,5 +79,5 @@ def _untuned(outlook: Outlook) -> float | Array:
     np.maximum(beta, 1.0, out=beta)
     np.log(beta, out=beta)
     beta *= growth * share * share
-    beta += (LEAST + (1.0 - LEAST) * share**0.5) ** 2
+    beta += 1.0
     return np.sqrt(beta, out=beta)

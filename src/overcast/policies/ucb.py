@@ -18,8 +18,8 @@ class UCB(WithBeta):
     Parameters
     ----------
     beta : a number, a function of the round t (1, 2, ...), or the paper's beta_t from `overcast.confidence`. None takes
-        1 + sqrt(1 - gamma_t / t), between one and two standard deviations, which needs no tuning with a model that
-        learns its own scale; gamma_t is the number of parameters that t rewards determine
+        one standard deviation, and more for actions that lag behind (`policies.beta`), which needs no tuning with a
+        model that learns its own scale
 
     Examples
     --------

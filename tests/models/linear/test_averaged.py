@@ -42,7 +42,7 @@ def _frame(moments: Moments) -> Frame:
     matrix[..., [1, 2], [1, 2]] = 1.0 / deviation
     one = np.zeros((*mean.shape[:-1], D))
     one[..., 0] = 1.0
-    return Frame(matrix, matrix, one)
+    return Frame(matrix, matrix, one, np.zeros(()))
 
 
 @dataclass
@@ -290,7 +290,7 @@ def test_a_fit_that_sees_a_belief_counts_it_among_the_contexts(aware: bool, fram
     assert moments is not None
     if framed:
         seeing = fit.seeing(moments)
-        naive.refit(averaged.SWEEPS, moments)
+        naive.refit(1, moments)
         np.testing.assert_allclose(seeing.theta, naive.theta, rtol=1e-7)
         np.testing.assert_allclose(seeing.inverse, naive.inverse, rtol=1e-7, atol=1e-9)
     for name, value in fit.state().items():
@@ -303,7 +303,7 @@ def _of_all_blocks(design: Any) -> Any:
     def frame(moments: Moments) -> Frame:
         own = design.frame(moments)
         matrix = block_diag(*[full(own.matrix, 2)] * K)
-        return Frame(matrix, matrix, own.one.reshape(-1))
+        return Frame(matrix, matrix, own.one.reshape(-1), own.diversity)
 
     return frame
 

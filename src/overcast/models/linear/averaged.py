@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from overcast._check import Array
+from overcast._linalg import upper
 from overcast.features.design import Row
 from overcast.features.standard import Frame, Moments, full, turned
 from overcast.models.base import too_large
@@ -22,9 +23,7 @@ RATIOS = 6.0 ** np.arange(-4, 10)
 CENTRE, SPREAD = math.log(10.0), 2.0
 LOG_PRIOR = -0.5 * ((np.log(RATIOS) - CENTRE) / SPREAD) ** 2
 # While there are fewer rounds, standard features also follow from the belief that is being decided about.
-YOUNG = 10
-# Times that rounds are weighed anew for a decision while young.
-SWEEPS = 2
+YOUNG = 8
 # The variance of the noise is at least this share of that of the rewards, so that the fit stays well conditioned.
 SMALLEST_NOISE = 1e-8
 # kappa over the noise, in units of the residuals: the values that are averaged over; and the standard deviation of the
@@ -59,6 +58,7 @@ class Averaged(Weighted):
         super().__init__(shape, settings, aware, leading)
         self._make_frame = frame
         self.frame: Frame | None = None
+        self._products: tuple[Frame, Array] | None = None  # of the entries of the frame's diagonal, and that frame
         self._base_ones = np.zeros((*leading, *shape))  # sum of psi / v, and below of 1 / v, y / v and y^2 / v
         self._base_weight, self._base_reward, self._base_square = (np.zeros(leading) for _ in range(3))
         self.kappa = np.ones(leading)
@@ -82,7 +82,7 @@ class Averaged(Weighted):
         out = copy.copy(self)
         out._kept = copy.copy(self._kept)
         out._unseen = [*self._unseen, moments]
-        out._refit(SWEEPS)
+        out._refit()
         return out
 
     @property
@@ -135,6 +135,13 @@ class Averaged(Weighted):
             return np.asarray(moment * (matrix[..., :, None] * matrix[..., None, :]))
         return np.asarray(matrix.swapaxes(-1, -2) @ (moment @ matrix))
 
+    def _upper_of_rows(self, moment: Array) -> Array:
+        if self.frame is None or self.frame.matrix.ndim > 1:
+            return super()._upper_of_rows(moment)
+        if self._products is None or self._products[0] is not self.frame:  # every round asks for them
+            self._products = self.frame, upper(np.multiply.outer(self.frame.matrix, self.frame.matrix))
+        return upper(moment) * self._products[1]
+
     def _rows(self, n: int | None = None) -> Rows:
         return self._kept.rows(n, None if self.frame is None else self.frame.matrix)
 
@@ -164,16 +171,15 @@ class Averaged(Weighted):
             np.asarray((matrix @ x[..., None])[..., 0]) for x in (self._base_target, self._base_ones)
         )
 
-    def _refit(self, sweeps: int = 1) -> None:
+    def _refit(self) -> None:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             self._set_frame()
             rows, rewards, ages = self._rows(), self._kept.rewards, self._ages()
             if self._some_unsized and self._settings.noise is None:
                 self._begin(rewards)
-            for _ in range(sweeps):
-                spread = np.where(self._sized[..., None], self.of_context(rows), 0.0) if self.aware else 0.0
-                v = np.asarray(self.kappa)[..., None] * spread + self.noise2[..., None]
-                self._average(rows, rewards, ages / v)
+            spread = np.where(self._sized[..., None], self.of_context(rows), 0.0) if self.aware else 0.0
+            v = np.asarray(self.kappa)[..., None] * spread + self.noise2[..., None]
+            self._average(rows, rewards, ages / v)
             if self.aware and self._settings.noise is None:
                 self._learn_kappa(rows, rewards, ages)
             v = np.broadcast_to(self.variance(rows), rewards.shape)
@@ -181,7 +187,7 @@ class Averaged(Weighted):
         if not all(np.isfinite(value).all() for value in values):
             raise too_large("LinearModel")
         self._some_unsized = not self._sized.all()
-        self._kept.weigh(1.0 / v)
+        self._weigh(1.0 / v)
 
     def _begin(self, rewards: Array) -> None:
         """Let widths have the unit of rewards (..., n) in trials where these do not differ enough to give a scale."""

@@ -70,7 +70,7 @@ class Given(Weighted):
             raise too_large("LinearModel")
         self._sized = self._sized | sized
         self._some_unsized = not self._sized.all()
-        self._kept.weigh(weights)
+        self._weigh(weights)
 
     def _begin(self, size: Array) -> None:
         """Start from this variance of the noise in trials that no reward has given a scale yet."""

@@ -84,7 +84,10 @@ class LinearLearner(LastingLearner):
 
     @property
     def diversity(self) -> float | Array | None:
-        return None if self.fit.frame is None else self.fit.frame.diversity
+        frame = self.fit.frame
+        if frame is None:
+            return None
+        return frame.diversity if self.fit.leading else float(frame.diversity)
 
     @property
     def theta(self) -> Array:

@@ -19,10 +19,8 @@ from overcast.models.base import restored, too_large
 from overcast.models.linear.fit import Fit
 from overcast.models.linear.rows import Kept, Rows
 
-# All rounds are weighed anew when their number has grown by the factor GROWTH, by LATE_GROWTH from round LATE on, or by
-# RENEW_EVERY.
-GROWTH, LATE_GROWTH = 1.15, 1.3
-LATE = 100
+# All rounds are weighed anew when their number has grown by the factor GROWTH, or by RENEW_EVERY.
+GROWTH = 1.4
 RENEW_EVERY = 512
 # Rewards whose mean square is below this give no scale: its inverse would overflow.
 SMALLEST_SIZE = 1e-200
@@ -33,7 +31,7 @@ MAX_SHRINKAGE = 1e6
 # A round that has less than this share of its weight left is not weighed anew.
 FORGOTTEN = 1e-6
 # Attributes of a fit that a file holds, besides the rounds that are kept.
-SCALES = ("ridge", "noise2", "theta", "inverse", "log_det", "_sized")
+SCALES = ("ridge", "noise2", "theta", "inverse", "log_det", "weight", "_sized")
 SUMS = ("_base", "_base_target")
 
 
@@ -68,6 +66,8 @@ class Weighted(Fit):
     ridge: Array
     noise2: Array
     log_det: Array
+    #: 1 / v of a round on average, as of the last renewal, (...)
+    weight: Array
     #: names of the attributes that belong to one trial each, and of the sums over rounds whose weight is final
     of_trials: tuple[str, ...] = SCALES
     sums: tuple[str, ...] = SUMS
@@ -85,8 +85,14 @@ class Weighted(Fit):
         self._base_target = np.zeros((*leading, *shape))
         self.ridge = np.full(leading, 1.0 if settings.ridge is None else settings.ridge)
         self.noise2 = np.full(leading, 1.0 if settings.noise is None else settings.noise**2)
+        self.weight = 1.0 / self.noise2
         self._sized = np.zeros(leading, dtype=bool)  # whether rewards have given the trial a scale
         self._some_unsized = True
+
+    def _weigh(self, weights: Array) -> None:
+        """Give the rounds that are kept new weights 1 / v (..., n), without their age."""
+        self._kept.weigh(weights)
+        self.weight = np.asarray(weights.mean(axis=-1) if weights.shape[-1] else 1.0 / self.noise2)
 
     @abstractmethod
     def _refit(self) -> None:
@@ -107,8 +113,8 @@ class Weighted(Fit):
     def even_variance(self) -> float | Array:
         used, rounds = self.used, max(self._counting, 1.0)
         if isinstance(used, float):  # every round asks for it, and plain numbers cost a fraction of arrays without axes
-            return float(self.noise2) * max(used, 1.0) / rounds
-        return np.asarray(self.noise2 * np.maximum(used, 1.0) / rounds)
+            return max(used, 1.0) / (rounds * float(self.weight))
+        return np.asarray(np.maximum(used, 1.0) / (rounds * self.weight))
 
     @property
     @abstractmethod
@@ -138,7 +144,7 @@ class Weighted(Fit):
             leverage = dot(psi, u)
             of_context: Any = 0.0
             if row.cov is not None:
-                of_context = dot(row.cov, upper(self._of_rows(self._moment(theta, inverse))))
+                of_context = dot(row.cov, self._upper_of_rows(self._moment(theta, inverse)))
             if single:
                 v: Any = max(of_context, 0.0) * float(self.kappa) + float(self.noise2)
             else:
@@ -182,6 +188,10 @@ class Weighted(Fit):
     def _of_rows(self, moment: Array) -> Array:
         """Return a matrix over theta, (..., d, d), as one over the features of rows."""
         return moment
+
+    def _upper_of_rows(self, moment: Array) -> Array:
+        """Return the upper triangle of the same."""
+        return upper(self._of_rows(moment))
 
     @property
     def second_moment(self) -> Array:
@@ -229,8 +239,7 @@ class Weighted(Fit):
             self._refit()
         ages = self._ages()
         rounds = float(ages.sum())
-        growth = GROWTH if rounds < LATE else LATE_GROWTH
-        self._pause = min(RENEW_EVERY, max(1, math.ceil((growth - 1.0) * rounds)))
+        self._pause = min(RENEW_EVERY, max(1, math.ceil((GROWTH - 1.0) * rounds)))
         if self._settings.window is None:  # a window never holds more than there is room for
             full = len(ages) >= self._capacity
             self._settle(max(int((ages < FORGOTTEN).sum()), len(ages) // 2 if full else 0))
@@ -263,9 +272,8 @@ class Weighted(Fit):
 
     def awaiting(self, rows: Sequence[Row], share: float) -> Weighted:
         found = self._kept.others(rows, None if self.frame is None else self.frame.matrix)
-        # They weigh as much as rounds do on average: what each of them will weigh is not known before its context.
-        weight = self._kept.weights.mean(axis=-1) if len(self._kept) else 1.0 / self.noise2
-        weights = np.broadcast_to(share * np.asarray(weight)[..., None], found.shape)
+        # What each of them will weigh is not known before its context.
+        weights = np.broadcast_to(share * np.asarray(self.weight)[..., None], found.shape)
         with np.errstate(over="ignore", invalid="ignore"):
             design, _ = found.sums(np.zeros(found.shape), weights)
             half = self.half()
