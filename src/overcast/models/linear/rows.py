@@ -225,7 +225,9 @@ class Kept:
 
     def others(self, rows: Sequence[Row], matrix: Array | None = None) -> Rows:
         """Return rows that are not kept, in the same form."""
-        psi, cov, block = (None if one[0] is None else np.stack(one, axis=-1) for one in zip(*(row[:3] for row in rows)))
+        psi, cov, block = (
+            None if one[0] is None else np.stack(one, axis=-1) for one in zip(*(row[:3] for row in rows))
+        )
         assert psi is not None
         return self._rows(psi.swapaxes(-1, -2), None if cov is None else cov.swapaxes(-1, -2), block, matrix)
 
