@@ -92,8 +92,8 @@ def test_lengths_follow_distances_before_rewards_can_tell() -> None:
 
 
 def test_rewards_tell_what_does_not_matter() -> None:
-    """The second coordinate of the context has no effect, and the first one a strong one: the ratio of their lengths
-    is at least five after ten passes, in each of five seeds that were not chosen; all of fifty others have it too."""
+    """The second coordinate of the context has no effect, and the first one a strong one. In fifty other seeds, the
+    ratio of their lengths after ten passes was at least 8, and the length of the action 2.5 times the typical one."""
     for seed in range(5):
         rng = np.random.default_rng(seed)
         actions = rng.normal(size=(8, 1))

@@ -43,7 +43,7 @@ def test_averages_are_those_of_dense_formulas(t: int, size: float) -> None:
     share = total / total.sum()
     found = averaged(gram, rewards)
     assert found is not None
-    assert found.ridge == pytest.approx(math.exp(share @ np.log(ridges)), rel=1e-6)
+    assert found.ridge == pytest.approx((share @ noise2) / (share @ (noise2 / ridges)), rel=1e-6)
     assert found.noise2 == pytest.approx(share @ noise2, rel=1e-6)
     assert found.log_evidence == pytest.approx(math.log(total.sum()), abs=1e-6)
 

@@ -362,8 +362,9 @@ def _regret(make: Sequence[tuple[oc.models.Model, Policy]], steps: int, seeds: i
 
 
 def test_curved_rewards_without_a_number() -> None:
-    """The best price follows the demand. Over 40 other groups of three seeds, the ratio to the tuned opponent, which
-    knows the lengths, was 1.1 at most, and that to the linear model 0.5 at most."""
+    """The best price follows the demand. In 40 groups of three other seeds, the ratio to the opponent, which knows the
+    lengths and has the best beta of 1000, 2000, 5000 and 10000, was at most 1.11, and 0.83 over all of them; the ratio
+    to the linear model was at most 0.22."""
     known: AnyKernel = Product(RBF(200.0), RBF(0.7))
     own, tuned, linear = _regret(
         [
@@ -375,4 +376,4 @@ def test_curved_rewards_without_a_number() -> None:
         seeds=3,
     )
     assert own < 1.3 * tuned
-    assert own < 0.6 * linear
+    assert own < 0.5 * linear

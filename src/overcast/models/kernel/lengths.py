@@ -29,6 +29,8 @@ RANGE = 1e-80, 1e80
 # beforehand, with standard deviation SPREAD.
 STEP, REACH = 1.6, 4
 SPREAD = 1.0
+# The steps that are tried, in this order. Long ones find a short length after all has been taken for noise.
+STEPS = 1, -1, 4, -4
 # A step is taken if it raises the logarithm of the evidence by this, and none before so many rounds.
 CLEAR, FEWEST = 0.5, 10
 
@@ -66,7 +68,7 @@ class Lengths:
         rounds, y = Rounds(learner, at), rewards[at]
         best = self._log_p(rounds, y, self._powers)
         for move in self._moves():
-            for tried in (self._powers + move, self._powers - move):
+            for tried in (self._powers + step * move for step in STEPS):
                 if np.abs(tried).max() <= REACH and (value := self._log_p(rounds, y, tried)) > best + CLEAR:
                     best, self._powers = value, tried
                     break

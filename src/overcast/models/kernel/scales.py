@@ -41,8 +41,9 @@ def averaged(gram: Array, rewards: Array) -> Scales | None:
 
         log p = -(log det M + log 1^T M^-1 1 + (t - 1) log Q) / 2,
 
-    and the variance of the noise is lambda Q / (t - 1). The mean of k(x, x), over lambda, is the ratio of signal and
-    noise. It has a prior of its own; noise and logarithm of the ridge are averaged over a grid of ratios.
+    and the variances of prior and noise are tau^2 = Q / (t - 1) and lambda tau^2. The mean of k(x, x), over lambda, is
+    the ratio of signal and noise. It has a prior of its own. Both variances are averaged over a grid of ratios, and
+    their ratio is the ridge.
     """
     t, size = len(rewards), float(gram.trace()) / len(rewards)
     centred = rewards - rewards.mean()
@@ -60,10 +61,10 @@ def averaged(gram: Array, rewards: Array) -> Scales | None:
     share = np.exp(log_p - log_p.max())
     log_evidence = float(log_p.max() + math.log(share.sum())) - (t - 1) * math.log(unit)
     share /= share.sum()
-    ridge = math.exp(float(share @ np.log(ridges)))
-    noise2 = float(share @ (ridges * squares)) / (t - 1) * unit * unit
+    noise2, tau2 = float(share @ (ridges * squares)) / (t - 1), float(share @ squares) / (t - 1)
+    ridge = noise2 / tau2
     left = np.maximum(values, 0.0) + ridge
     gamma = float(
         (np.maximum(values, 0.0) / left).sum() + ridge * (one * one / left**2).sum() / (one * one / left).sum()
     )
-    return Scales(ridge, noise2, gamma, log_evidence)
+    return Scales(ridge, noise2 * unit * unit, gamma, log_evidence)
