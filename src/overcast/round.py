@@ -138,5 +138,6 @@ def check_pair(owner: str, model: Any, policy: Any) -> None:
     if policy.confidence is not None and model.theory_ridge is None:
         raise ValueError(
             f"{owner}: the paper's confidence width {type(policy.confidence).__name__} must go with KernelModel with "
-            f"a ridge, or with LinearModel with a ridge and no other number, got {model!r:.80}; take a policy such as UCB()"
+            f"a ridge, or with LinearModel with a ridge and no other number, got {model!r:.80}; take a policy such as "
+            "UCB()"
         )
