@@ -203,13 +203,21 @@ def log_of(kind: str, t: int, seed: int = 0) -> Log:
 
 def learnt(model: oc.KernelModel, log: Log) -> KernelLearner:
     learner = model.start(ARMS, C)
+    assert isinstance(learner, KernelLearner)
     for index, belief, reward in log:
         learner.learn(learner.evidence(learner.view(belief), index), reward)
     return learner
 
 
+def given(model: oc.KernelModel) -> tuple[AnyKernel, float]:
+    """Return the kernel and the ridge of a model that has both."""
+    assert model.kernel is not None
+    assert model.ridge is not None
+    return model.kernel, model.ridge
+
+
 def likelihood_of(kernel: AnyKernel, log: Log) -> Likelihood:
-    return Likelihood(kernel, learnt(oc.KernelModel(kernel), log))
+    return Likelihood(kernel, learnt(oc.KernelModel(kernel, ridge=1.0), log))
 
 
 def matrix_of(kernel: Product, log: Log) -> Array:

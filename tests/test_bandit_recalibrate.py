@@ -196,7 +196,7 @@ def test_bandits_that_correct_otherwise_are_not_merged(theirs: Any) -> None:
 
 def test_fitted_hyperparameters_leave_the_correction_alone() -> None:
     kernel = oc.kernels.Product(oc.kernels.RBF(1.0), oc.kernels.RBF(1.0))
-    bandit = oc.Bandit([[0.0], [1.0]], oc.KernelModel(kernel), oc.UCB(1.0), recalibrate=True)
+    bandit = oc.Bandit([[0.0], [1.0]], oc.KernelModel(kernel, ridge=1.0), oc.UCB(1.0), recalibrate=True)
     for m, context in zip(*weather(15), strict=True):
         decision = bandit.decide(oc.Gaussian([m], 0.1))
         bandit.learn(decision, reward(decision.index, context), context=context[1:])

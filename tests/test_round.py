@@ -48,7 +48,9 @@ def test_the_papers_widths_are_refused_for_models_they_do_not_cover(
     assert bandit.policy == oc.Greedy()
 
 
-@pytest.mark.parametrize("model", [oc.LinearModel(PHI, ridge=1.0), oc.KernelModel(oc.kernels.RBF(1.0))], ids=repr)
+@pytest.mark.parametrize(
+    "model", [oc.LinearModel(PHI, ridge=1.0), oc.KernelModel(oc.kernels.RBF(1.0), ridge=1.0)], ids=repr
+)
 def test_the_papers_widths_go_with_the_papers_models(model: Model) -> None:
     for width in CONFIDENCES:
         check_pair("here", model, oc.UCB(width))

@@ -23,7 +23,7 @@ from overcast.calibration import Recalibrated
 from overcast.decision import Decision
 from overcast.models.base import Estimate, LastingLearner, Model
 from overcast.models.kernel.hyperparameters import Fitted, fit_hyperparameters
-from overcast.models.kernel.learner import KernelLearner
+from overcast.models.kernel.learner import KeepsRounds
 from overcast.policies.base import Policy
 from overcast.round import Samples, check_pair, check_samples, choose, draws
 
@@ -290,7 +290,7 @@ class Bandit:
         Examples
         --------
         >>> import math, overcast as oc
-        >>> model = oc.KernelModel(oc.kernels.Product(oc.kernels.RBF(0.1), oc.kernels.RBF(0.1)))
+        >>> model = oc.KernelModel(oc.kernels.Product(oc.kernels.RBF(0.1), oc.kernels.RBF(0.1)), ridge=1.0)
         >>> bandit = oc.Bandit([[0.0], [1.0]], model, oc.UCB(1.0))
         >>> for i in range(20):
         ...     decision = bandit.decide(oc.Gaussian([math.cos(i)], 0.01))
@@ -302,7 +302,7 @@ class Bandit:
         """
         with one_thread():
             fit, old = fit_hyperparameters(self._model, self._learner), self._learner
-            assert isinstance(old, KernelLearner)
+            assert isinstance(old, KeepsRounds)
             assert self._dim is not None
             learner = fit.model.start(self._actions.vectors, self._dim)
             for evidence, reward in old.rounds():

@@ -137,6 +137,7 @@ def check_pair(owner: str, model: Any, policy: Any) -> None:
         raise TypeError(f"{owner}: policy must be a policy such as UCB(beta), got {_check.short(policy)}")
     if policy.confidence is not None and model.theory_ridge is None:
         raise ValueError(
-            f"{owner}: the paper's confidence width {type(policy.confidence).__name__} must go with KernelModel, or "
-            f"with LinearModel with a ridge and no other number, got {model!r:.80}; take a policy such as UCB()"
+            f"{owner}: the paper's confidence width {type(policy.confidence).__name__} must go with KernelModel with "
+            f"a ridge, or with LinearModel with a ridge and no other number, got {model!r:.80}; take a policy such as "
+            "UCB()"
         )

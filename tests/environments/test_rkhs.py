@@ -55,7 +55,7 @@ def test_the_function_has_unit_norm() -> None:
 def test_a_forecasts_width_changes_the_best_action() -> None:
     """Otherwise the mean of the context would be all that matters."""
     env = RKHS()
-    runs = oc.simulate(env, oc.KernelModel(env.kernel), oc.UCB(0.2), steps=5, trials=2)
+    runs = oc.simulate(env, oc.KernelModel(env.kernel, ridge=1.0), oc.UCB(0.2), steps=5, trials=2)
     assert runs.regret.shape == (2, 5)
     trial = env.start(np.random.default_rng(1))
     rounds = [trial.step(np.empty(0, dtype=np.intp)) for _ in range(200)]

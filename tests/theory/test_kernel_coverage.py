@@ -130,11 +130,11 @@ def test_the_bound_is_that_of_theorem_3() -> None:
 
 
 def test_no_bound_for_another_kernel_or_a_norm_too_small() -> None:
-    other = oc.KernelModel(Product(RBF(1.0), RBF(1.0)))
+    other = oc.KernelModel(Product(RBF(1.0), RBF(1.0)), ridge=1.0)
     runs = oc.simulate(SMALL, other, oc.UCB(Kernel()), steps=3, trials=2)
     assert runs.covered is None
     with refused(ValueError, "Runs", "bound needs rewards in the span"):
         _ = runs.bound
-    runs = oc.simulate(SMALL, oc.KernelModel(SMALL.kernel), oc.UCB(Kernel(norm=0.5)), steps=3, trials=2)
+    runs = oc.simulate(SMALL, oc.KernelModel(SMALL.kernel, ridge=1.0), oc.UCB(Kernel(norm=0.5)), steps=3, trials=2)
     with refused(ValueError, "Runs", "bound needs norm >= 1"):
         _ = runs.bound

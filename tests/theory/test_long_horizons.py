@@ -13,6 +13,6 @@ def test_300_fourier_features_have_the_regret_of_the_exact_kernel() -> None:
     env = RKHS()
     exact, approximate = (
         oc.simulate(env, model, oc.UCB(0.3), steps=1000, trials=20).regret[:, -1].mean()
-        for model in (oc.KernelModel(env.kernel), oc.LinearModel(Fourier(env.kernel, 300), ridge=1.0))
+        for model in (oc.KernelModel(env.kernel, ridge=1.0), oc.LinearModel(Fourier(env.kernel, 300), ridge=1.0))
     )
     assert 0.85 * exact <= approximate <= 1.15 * exact

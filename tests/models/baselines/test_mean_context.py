@@ -98,7 +98,7 @@ def test_samples_save_and_merge(model: Model, tmp_path: Path) -> None:
 def test_the_expectation_wins_where_rewards_are_curved() -> None:
     """Paired over 20 trials: a difference of more than four standard errors has probability below 1e-3 by chance."""
     env = RKHS(k=30)
-    model = oc.KernelModel(env.kernel)
+    model = oc.KernelModel(env.kernel, ridge=1.0)
     expected, plugged = (
         oc.simulate(env, m, oc.UCB(0.5), steps=100, trials=20).expected_regret[:, -1]
         for m in (model, MeanContext(model))

@@ -90,3 +90,26 @@ def test_growing_copies_nothing() -> None:
     after = [*factor._before[:2], *factor._within[:2]]
     assert all(one is two for one, two in zip(before, after, strict=True))
     assert len(factor._within) == 3
+
+
+@pytest.mark.parametrize("t", [1, 5, TILE, TILE + 1, 2 * TILE + 17])
+def test_the_factor_of_a_whole_matrix_is_the_grown_one_and_goes_on(t: int) -> None:
+    matrix = _positive(t + 3, 0.1)
+    whole, grown, right = Cholesky.of(matrix[:t, :t]), _grown(matrix), np.ones((t + 3, 5))
+    np.testing.assert_allclose(whole.product(), matrix[:t, :t], rtol=0, atol=1e-12)
+    assert whole.log_det == pytest.approx(_grown(matrix[:t, :t]).log_det, abs=1e-9)
+    for s in range(t, t + 3):
+        column = whole.solve(matrix[s, :s, None])[:, 0]
+        pivot = math.sqrt(matrix[s, s] - column @ column)
+        whole.append(column, pivot)
+        row, last = whole.last()
+        np.testing.assert_array_equal(row, column)
+        assert last == pivot
+    assert len(whole) == t + 3
+    np.testing.assert_allclose(whole.solve(right), grown.solve(right), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(whole.product(), matrix, rtol=0, atol=1e-12)
+
+
+def test_a_matrix_without_a_factor_raises() -> None:
+    with pytest.raises(np.linalg.LinAlgError):
+        Cholesky.of(np.array([[1.0, 2.0], [2.0, 1.0]]))

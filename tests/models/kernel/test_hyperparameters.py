@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import overcast as oc
-from kernel_support import ARMS, FITTED, SMOOTH, C, Log, belief_of, learnt, likelihood_of, log_of, matrix_of
+from kernel_support import ARMS, FITTED, SMOOTH, C, Log, belief_of, given, learnt, likelihood_of, log_of, matrix_of
 from overcast._check import Array
 from overcast.kernels import RBF, AnyKernel, Constant, JointScaled, Kernel, Linear, Matern, Polynomial, Product
 from overcast.models import Fitted, fit_hyperparameters
@@ -22,7 +22,7 @@ from support import refused
 def test_noise_times_width_is_the_posterior_standard_deviation() -> None:
     log, belief = log_of("mixed", 25), oc.Gaussian([0.1, 0.2], 0.1)
     fit = fit_hyperparameters(model := oc.KernelModel(SMOOTH, 0.3), learnt(model, log))
-    kernel, ridge = fit.model.kernel, fit.model.ridge
+    kernel, ridge = given(fit.model)
     assert isinstance(kernel, Product)
     whole = matrix_of(kernel, [*log, (2, belief, 0.0)])
     prior = fit.noise**2 / ridge * whole
@@ -43,7 +43,7 @@ def test_parameters_of_a_known_process_are_found(seed: int, factor: float) -> No
     log = [(index, belief, float(reward)) for (index, belief, _), reward in zip(log, rewards, strict=True)]
     start = oc.KernelModel(true.with_parameters([factor * value for value in true.parameters()]), ridge=1.0)
     fit = fit_hyperparameters(start, learnt(start, log))
-    ratios = np.array([*fit.model.kernel.parameters(), fit.noise]) / np.array([*true.parameters(), noise])
+    ratios = np.array([*given(fit.model)[0].parameters(), fit.noise]) / np.array([*true.parameters(), noise])
     assert (np.abs(np.log(ratios)) < math.log(2.0)).all()
     assert fit.log_likelihood > fit.log_likelihood_before
 
@@ -56,8 +56,9 @@ def test_never_worse_and_of_the_same_form(kernel: AnyKernel, kind: str) -> None:
     before = learner.state()
     fit = fit_hyperparameters(model, learner)
     assert fit.log_likelihood > fit.log_likelihood_before
-    assert fit.model.kernel.with_parameters(kernel.parameters()) == kernel
-    again = likelihood_of(fit.model.kernel, log)(np.array(fit.model.kernel.parameters()), fit.model.ridge)
+    fitted, ridge = given(fit.model)
+    assert fitted.with_parameters(kernel.parameters()) == kernel
+    again = likelihood_of(fitted, log)(np.array(fitted.parameters()), ridge)
     assert math.isclose(again.log_likelihood, fit.log_likelihood, rel_tol=1e-9)
     assert math.isclose(again.noise, fit.noise, rel_tol=1e-9)
     for name, value in learner.state().items():
@@ -66,7 +67,7 @@ def test_never_worse_and_of_the_same_form(kernel: AnyKernel, kind: str) -> None:
 
 def test_a_fit_stays_where_it_is() -> None:
     log = log_of("mixed", 30)
-    first = fit_hyperparameters(model := oc.KernelModel(SMOOTH), learnt(model, log))
+    first = fit_hyperparameters(model := oc.KernelModel(SMOOTH, ridge=1.0), learnt(model, log))
     second = fit_hyperparameters(first.model, learnt(first.model, log))
     assert second.log_likelihood_before == pytest.approx(first.log_likelihood, rel=1e-9)
     assert second.log_likelihood == pytest.approx(first.log_likelihood, rel=1e-4)
@@ -74,7 +75,7 @@ def test_a_fit_stays_where_it_is() -> None:
 
 
 def test_scalars_stay_scalars_and_tuples_tuples() -> None:
-    model = oc.KernelModel(Product(RBF((0.5, 0.5)), Matern(1.5, 0.5)))
+    model = oc.KernelModel(Product(RBF((0.5, 0.5)), Matern(1.5, 0.5)), ridge=1.0)
     kernel = fit_hyperparameters(model, learnt(model, log_of("ensemble", 20))).model.kernel
     assert isinstance(kernel, Product)
     assert isinstance(kernel.action_kernel, RBF)
@@ -93,15 +94,15 @@ def test_a_factor_of_the_whole_kernel_stays() -> None:
     assert second.model.kernel.scale == 5.0
     assert second.log_likelihood == pytest.approx(first.log_likelihood, rel=1e-6)
     assert second.noise == pytest.approx(first.noise, rel=1e-2)
-    assert second.model.ridge == pytest.approx(5.0 * first.model.ridge, rel=2e-2)
+    assert second.model.ridge == pytest.approx(5.0 * given(first.model)[1], rel=2e-2)
 
 
 def test_scales_of_a_sum_are_fitted() -> None:
     """Rewards far from zero call for a large intercept."""
     log = [(index, belief, reward + 50.0) for index, belief, reward in log_of("mixed", 40)]
-    model = oc.KernelModel(SMOOTH + 1.0 * Constant())
+    model = oc.KernelModel(SMOOTH + 1.0 * Constant(), ridge=1.0)
     fit = fit_hyperparameters(model, learnt(model, log))
-    assert fit.model.kernel.parameters()[-1] > 100.0
+    assert given(fit.model)[0].parameters()[-1] > 100.0
     assert fit.noise < 0.3
 
 
@@ -111,14 +112,14 @@ def test_kernels_without_parameters_have_their_ridge_fitted() -> None:
         model = oc.KernelModel(kernel, 100.0)
         fit = fit_hyperparameters(model, learnt(model, log))
         assert fit.model.kernel == kernel
-        assert fit.model.ridge < 10.0
+        assert given(fit.model)[1] < 10.0
         assert fit.log_likelihood > fit.log_likelihood_before
 
 
 @pytest.mark.parametrize("size", [1e-120, 1e120])
 def test_rewards_of_any_size(size: float) -> None:
     log = log_of("mixed", 20)
-    model = oc.KernelModel(SMOOTH)
+    model = oc.KernelModel(SMOOTH, ridge=1.0)
     plain = fit_hyperparameters(model, learnt(model, log))
     sized = fit_hyperparameters(model, learnt(model, [(index, belief, size * y) for index, belief, y in log]))
     assert sized.model.ridge == pytest.approx(plain.model.ridge, rel=1e-2)
@@ -128,14 +129,14 @@ def test_rewards_of_any_size(size: float) -> None:
 
 @pytest.mark.parametrize("scale", [1e-30, 1e-9, 1e9, 1e90])
 def test_hopeless_starts_are_no_worse_for_it(scale: float) -> None:
-    model = oc.KernelModel(Product(RBF(1.0), RBF(scale)))
+    model = oc.KernelModel(Product(RBF(1.0), RBF(scale)), ridge=1.0)
     fit = fit_hyperparameters(model, learnt(model, log_of("mixed", 20)))
     assert math.isfinite(fit.log_likelihood)
     assert fit.log_likelihood >= fit.log_likelihood_before
 
 
 def test_two_rounds_and_equal_rounds() -> None:
-    model = oc.KernelModel(SMOOTH)
+    model = oc.KernelModel(SMOOTH, ridge=1.0)
     log: Log = [(0, oc.PointMass([0.1, 0.2]), 1.0)] * 2
     for rounds in (log, log_of("mixed", 2), log * 10):
         fit = fit_hyperparameters(model, learnt(model, rounds))
@@ -148,7 +149,7 @@ def test_a_ridge_lost_in_rounding() -> None:
     with pytest.warns(RuntimeWarning, match="lost in rounding"):
         learner = learnt(model, log)
     fit = fit_hyperparameters(model, learner)
-    assert fit.model.ridge > 1e-12
+    assert given(fit.model)[1] > 1e-12
     assert fit.log_likelihood > fit.log_likelihood_before
 
 
@@ -170,20 +171,20 @@ class Forgetful(Fixed):
 
 
 def test_a_kernel_of_ones_own() -> None:
-    model = oc.KernelModel(Product(RBF(0.3), fixed := Fixed()))
+    model = oc.KernelModel(Product(RBF(0.3), fixed := Fixed()), ridge=1.0)
     fit = fit_hyperparameters(model, learnt(model, log_of("ensemble", 15)))
     assert isinstance(fit.model.kernel, Product)
     assert fit.model.kernel.context_kernel is fixed
     assert fit.log_likelihood > fit.log_likelihood_before
     for product in (Product(Forgetful(), RBF(1.0)), Product(RBF(1.0), Forgetful())):
-        model = oc.KernelModel(product)
+        model = oc.KernelModel(product, ridge=1.0)
         learner = learnt(model, log_of("ensemble", 3))
         with refused(ValueError, "Forgetful", "gradient must have shape (1, ", "got (0, "):
             fit_hyperparameters(model, learner)
 
 
 def test_what_cannot_be_fitted() -> None:
-    linear, model = oc.LinearModel(oc.features.Bilinear(), ridge=1.0), oc.KernelModel(SMOOTH)
+    linear, model = oc.LinearModel(oc.features.Bilinear(), ridge=1.0), oc.KernelModel(SMOOTH, ridge=1.0)
     learner = linear.start(ARMS, C)
     with refused(TypeError, "fit_hyperparameters", "model must be a KernelModel", "got LinearModel"):
         fit_hyperparameters(linear, learner)
@@ -194,13 +195,13 @@ def test_what_cannot_be_fitted() -> None:
             fit_hyperparameters(model, seen)
     with refused(ValueError, "fit_hyperparameters", "rewards must not all be zero"):
         fit_hyperparameters(model, learnt(model, [(0, oc.PointMass([0.0, 0.0]), 0.0)] * 3))
-    flat = oc.KernelModel(Product(Linear(), Linear()))
+    flat = oc.KernelModel(Product(Linear(), Linear()), ridge=1.0)
     with refused(ValueError, "fit_hyperparameters", "kernel must not vanish"):
         fit_hyperparameters(flat, learnt(flat, [(0, oc.PointMass([0.0, 0.0]), 1.0)] * 3))
 
 
 def _bandit(model: oc.KernelModel | None = None, **options: Any) -> oc.Bandit:
-    return oc.Bandit(ARMS, model or oc.KernelModel(Product(RBF(0.1), RBF(0.1))), oc.UCB(1.0), **options)
+    return oc.Bandit(ARMS, model or oc.KernelModel(Product(RBF(0.1), RBF(0.1)), ridge=1.0), oc.UCB(1.0), **options)
 
 
 def _run(bandit: oc.Bandit, t: int) -> list[tuple[oc.Belief, oc.Decision, Array | None, float]]:

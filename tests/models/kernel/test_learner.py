@@ -201,7 +201,7 @@ def test_kernels_that_are_none_are_named_when_learning(kernel: Kernel, bad: Beli
 
 
 def test_numbers_that_overflow_are_refused() -> None:
-    bandit = oc.Bandit(ACTIONS, KernelModel(Product(Linear(), Linear())), oc.UCB(1.0))
+    bandit = oc.Bandit(ACTIONS, KernelModel(Product(Linear(), Linear()), ridge=1.0), oc.UCB(1.0))
     decision = bandit.decide([1.0, 1.0])
     with (
         np.errstate(over="ignore"),
@@ -227,10 +227,10 @@ class Odd(Kernel):
 
 
 def test_faulty_kernels_of_ones_own_are_reported() -> None:
-    bandit = oc.Bandit([[0.0], [0.5]], oc.KernelModel(Product(RBF(1.0), Odd("shape"))), oc.UCB(1.0))
+    bandit = oc.Bandit([[0.0], [0.5]], oc.KernelModel(Product(RBF(1.0), Odd("shape")), ridge=1.0), oc.UCB(1.0))
     with refused(ValueError, "Odd", "_evaluate must give shape (n, m), got (1, 2)"):
         bandit.decide([1.0])
-    bandit = oc.Bandit([[0.0], [0.5]], oc.KernelModel(Product(RBF(1.0), Odd("nan"))), oc.UCB(1.0))
+    bandit = oc.Bandit([[0.0], [0.5]], oc.KernelModel(Product(RBF(1.0), Odd("nan")), ridge=1.0), oc.UCB(1.0))
     bandit.learn(bandit.decide([1.0]), 1.0)
     with refused(ValueError, "KernelModel", "kernel must be positive semi-definite", "nan"):
         bandit.decide([2.0])

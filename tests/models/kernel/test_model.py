@@ -25,7 +25,10 @@ from support import refused
 POINTS = np.random.default_rng(0).normal(size=(6, 2))
 EXAMPLES: list[tuple[Model, Array]] = [
     (KernelModel(Product(RBF(0.8), RBF(1.2)), ridge=0.1), POINTS[:3]),
+    (KernelModel(Product(RBF(0.8), Matern(1.5) + Linear()), ridge=1.0), POINTS[:3]),
+    (KernelModel(Product(RBF(0.8), RBF(1.2))), POINTS[:3]),
     (KernelModel(Product(RBF(0.8), Matern(1.5) + Linear())), POINTS[:3]),
+    (KernelModel(), POINTS[:3]),
 ]
 
 # Kernels that are linear in features.
@@ -222,7 +225,7 @@ def test_lock_step_equals_bandits_driven_by_hand(env: VectorEnvironment, setting
 
 def test_results_do_not_depend_on_how_many_trials_follow() -> None:
     """There are more trials than fit one lock-step."""
-    model, env = KernelModel(Product(RBF(1.0), RBF(1.0))), CoinFlip()
+    model, env = KernelModel(Product(RBF(1.0), RBF(1.0)), ridge=1.0), CoinFlip()
     few, many = (oc.simulate(env, model, oc.UCB(1.0), steps=10, trials=n) for n in (3, model.batch + 2))
     np.testing.assert_array_equal(many.regret[:3], few.regret)
     assert many.regret.shape == (model.batch + 2, 10)
@@ -240,10 +243,21 @@ def test_bad_ridge(ridge: Any, kind: type[Exception]) -> None:
         KernelModel(Product(RBF(), RBF()), ridge)
 
 
-@pytest.mark.parametrize("kernel", [None, "rbf", RBF, 1.0, features.Bilinear()])
+@pytest.mark.parametrize("kernel", ["rbf", RBF, 1.0, features.Bilinear()])
 def test_bad_kernel(kernel: Any) -> None:
     with refused(TypeError, "KernelModel", "kernel must be a kernel of actions and contexts", "got"):
         KernelModel(kernel)
+
+
+def test_a_ridge_needs_a_kernel() -> None:
+    with refused(ValueError, "KernelModel", "kernel must be given with a ridge", "got ridge=0.5 alone"):
+        KernelModel(ridge=0.5)
+
+
+def test_repr_says_what_was_given() -> None:
+    assert repr(KernelModel()) == "KernelModel()"
+    assert repr(KernelModel(RBF(2.0))) == "KernelModel(kernel=RBF(lengthscale=2.0))"
+    assert repr(KernelModel(RBF(2.0), 0.5)) == "KernelModel(kernel=RBF(lengthscale=2.0), ridge=0.5)"
 
 
 @pytest.mark.parametrize(

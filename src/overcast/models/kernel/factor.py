@@ -39,6 +39,41 @@ class Cholesky:
         self._size = 0
         self.log_det = 0.0  #: log det M
 
+    @classmethod
+    def of(cls, matrix: Array) -> Cholesky:
+        """Return the factor of a matrix M (t, t), or raise LinAlgError if it has none."""
+        root = np.linalg.cholesky(matrix)
+        out = cls()
+        for low in range(0, len(root), TILE):
+            n = min(TILE, len(root) - low)
+            before, within, inverse = np.empty((TILE, low)), np.zeros((TILE, TILE)), np.zeros((TILE, TILE))
+            before[:n] = root[low : low + n, :low]
+            within[:n, :n] = root[low : low + n, low : low + n]
+            inverse[:n, :n] = np.tril(np.linalg.inv(within[:n, :n]))
+            out._before.append(before)
+            out._within.append(within)
+            out._inverse.append(inverse)
+            out._largest.append((float(np.abs(within).max()), float(np.abs(inverse).max())))
+        out._size = len(root)
+        out.log_det = 2.0 * float(np.log(root.diagonal()).sum())
+        return out
+
+    def product(self) -> Array:
+        """Return M, (t, t)."""
+        root = np.zeros((self._size, self._size))
+        for i, (before, within) in enumerate(zip(self._before, self._within, strict=True)):
+            low = i * TILE
+            rows = root[low : low + TILE]
+            rows[:, :low] = before[: len(rows)]
+            rows[:, low : low + TILE] = within[: len(rows), : len(rows)]
+        return root @ root.T
+
+    def last(self) -> tuple[Array, float]:
+        """Return the last row of L: what stands before the diagonal, (t - 1,), and the pivot on it."""
+        n = (self._size - 1) % TILE
+        within = self._within[-1]
+        return np.concatenate([self._before[-1][n], within[n, :n]]), float(within[n, n])
+
     def __len__(self) -> int:
         return self._size
 

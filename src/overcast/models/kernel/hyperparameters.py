@@ -15,6 +15,7 @@ from overcast.models.base import Learner, Model
 from overcast.models.kernel.learner import SAFE, KernelLearner
 from overcast.models.kernel.likelihood import Likelihood
 from overcast.models.kernel.model import KernelModel
+from overcast.models.kernel.untuned import UntunedLearner
 
 # A parameter may grow or shrink by this factor.
 REACH = 1e3
@@ -31,7 +32,8 @@ IMPOSSIBLE = 1e25
 class Fitted(NamedTuple):
     """The result of `fit_hyperparameters`.
 
-    model : the kernel and the ridge under which the rewards are likeliest
+    model : the kernel and the ridge under which the rewards are likeliest; without a ridge if the model had none, so
+        that it goes on to learn its scales
     noise : sigma, the standard deviation of the noise. Given the rewards, the expected reward of an action has the
         standard deviation noise * width, so that `UCB(z * noise)` adds z standard deviations
     log_likelihood : log p of the rewards under this model
@@ -52,7 +54,9 @@ def fit_hyperparameters(model: Model, learner: Learner | None) -> Fitted:
     runs over the logarithms of `kernel.parameters()` and lambda; a parameter changes by a factor of a thousand at most.
 
     Only the ratio of kernel and ridge matters, so a factor of the whole kernel keeps its value. The prior mean of
-    rewards is zero: if their mean is far from it, add an intercept to the kernel, such as `10.0 * Constant()`. Have
+    rewards is zero, or their level if the model learns its scales. If the mean is far from zero and the ridge is given,
+    add an intercept to the kernel, such as `10.0 * Constant()`. A model without a kernel starts from the lengths that
+    it has learnt, and the fitted model keeps those that come out. Have
     several rounds per parameter; with fewer, many values fit and the likeliest are often extreme.
 
     A step of the search costs t^3 operations, plus the comparisons of all components of all beliefs.
@@ -66,7 +70,7 @@ def fit_hyperparameters(model: Model, learner: Learner | None) -> Fitted:
     --------
     >>> from overcast.beliefs import Gaussian
     >>> from overcast.kernels import RBF, Product
-    >>> model = KernelModel(Product(RBF(0.1), RBF(0.1)))
+    >>> model = KernelModel(Product(RBF(0.1), RBF(0.1)), ridge=1.0)
     >>> learner = model.start(np.array([[0.0], [1.0]]), 1)
     >>> for i in range(30):  # the second action pays what is forecast, up to noise; the first pays nothing
     ...     c, noise = math.cos(i), 0.1 * math.sin(9 * i)
@@ -80,23 +84,27 @@ def fit_hyperparameters(model: Model, learner: Learner | None) -> Fitted:
     if not isinstance(model, KernelModel):
         got = f"got {_check.short(model)}; others have no kernel to fit"
         raise TypeError(f"fit_hyperparameters: model must be a KernelModel, {got}")
-    if learner is not None and not isinstance(learner, KernelLearner):
+    if learner is not None and not isinstance(learner, (KernelLearner, UntunedLearner)):
         raise TypeError(f"fit_hyperparameters: learner must be the model's own, got {_check.short(learner)}")
     if learner is not None and learner.model != model:
         raise ValueError(f"fit_hyperparameters: learner must be the model's own, got one of {learner.model}")
     seen = 0 if learner is None else len(learner)
     if learner is None or seen < 2:
         raise ValueError(f"fit_hyperparameters: learner must have at least 2 rewards, got {seen}; learn more first")
-    if not learner.rewards.any():
-        raise ValueError("fit_hyperparameters: rewards must not all be zero, got zeros only; learn more first")
-    return _search(model, Likelihood(model.kernel, learner))
+    if isinstance(learner, KernelLearner):
+        return _search(learner, learner.rewards)
+    fit = _search(learner.inner, learner.rewards - learner.level)
+    return fit._replace(model=replace(fit.model, ridge=None))
 
 
-def _search(model: KernelModel, likelihood: Likelihood) -> Fitted:
+def _search(learner: KernelLearner, rewards: Array) -> Fitted:
     """Return the likeliest point found from several starts, or the model's own if none is likelier."""
     from scipy.optimize import Bounds, minimize  # here, as it takes as long to import as the rest of the package
 
-    start = np.array(model.kernel.parameters())
+    if not rewards.any():
+        raise ValueError("fit_hyperparameters: rewards must not all be zero, got zeros only; learn more first")
+    model, kernel = learner.model, learner.kernel
+    likelihood, start = Likelihood(kernel, learner, rewards), np.array(kernel.parameters())
     size, whole = likelihood.size(start)
     if not size > 0.0:
         raise ValueError("fit_hyperparameters: kernel must not vanish in all rounds, got K = 0; learn others first")
@@ -108,8 +116,8 @@ def _search(model: KernelModel, likelihood: Likelihood) -> Fitted:
         parameters[free] = np.exp(logs[:-1])
         return parameters, math.exp(logs[-1])
 
-    before = best = likelihood(start, model.ridge)
-    parameters, ridge = start, model.ridge
+    before = best = likelihood(start, learner.ridge)
+    parameters, ridge = start, learner.ridge
 
     def objective(logs: Array) -> tuple[float, Array]:
         nonlocal best, parameters, ridge
@@ -124,7 +132,7 @@ def _search(model: KernelModel, likelihood: Likelihood) -> Fitted:
     if best.log_likelihood == -math.inf:
         got = f"got a K without a Cholesky factor; {SAFE}"
         raise ValueError(f"fit_hyperparameters: kernel must be positive semi-definite, {got}")
-    fitted = replace(model, kernel=model.kernel.with_parameters(parameters.tolist()), ridge=ridge)
+    fitted = replace(model, kernel=kernel.with_parameters(parameters.tolist()), ridge=ridge)
     return Fitted(fitted, best.noise, best.log_likelihood, before.log_likelihood)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import warnings
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -45,14 +47,28 @@ class Evidence(NamedTuple):
     view: View
 
 
-class KernelLearner(LastingLearner):
+class KeepsRounds(LastingLearner):
+    """A learner that keeps all rounds, so that a learner under another kernel can learn them again."""
+
+    @abstractmethod
+    def rounds(self) -> Iterator[tuple[Any, float]]:
+        """Yield the evidence and the reward of each round, in order."""
+
+    @abstractmethod
+    def adopt(self, evidence: Any) -> Any:
+        """Return the evidence of a learner whose kernel differs from this one's only in its parameters."""
+
+
+class KernelLearner(KeepsRounds):
     """The rounds seen so far, and a growing Cholesky factor L of K + lambda I."""
 
     evidence_type = Evidence
 
     def __init__(self, model: KernelModel, actions: Array, context_dim: int) -> None:
-        self.model, self._ridge, self._actions = model, model.ridge, actions
-        self._terms = model.kernel.terms(actions.shape[1])
+        assert model.kernel is not None
+        assert model.ridge is not None
+        self.model, self.kernel, self.ridge, self._actions = model, model.kernel, model.ridge, actions
+        self._terms = self.kernel.terms(actions.shape[1])
         for kernel, _ in self._terms:  # kernels that do not fit raise now, before anything is learnt
             _try(kernel, actions[:1])
         self._dims = [_try(kernel, np.zeros((1, context_dim))) for _, kernel in self._terms]  # of embedded contexts
@@ -85,32 +101,65 @@ class KernelLearner(LastingLearner):
         """The reward of each round, (t,)."""
         return self._rewards[: len(self)]
 
+    @property
+    def whitened(self) -> Array:
+        """L^-1 y, (t,)."""
+        return self._whitened[: len(self)]
+
+    @property
+    def factor(self) -> Cholesky:
+        """L with L L^T = K + lambda I."""
+        return self._factor
+
     def __len__(self) -> int:
         return len(self._factor)
+
+    def under(self, model: KernelModel, gram: Array, rewards: Array) -> KernelLearner:
+        """Return a learner of the same rounds under a model that differs in parameters, in place of this one.
+
+        gram : K (t, t) under that model
+        rewards : (t,)
+        """
+        out = copy.copy(self)
+        assert model.kernel is not None
+        assert model.ridge is not None
+        out.model, out.kernel, out.ridge, out._latest = model, model.kernel, model.ridge, None
+        if model.kernel != self.kernel:
+            out._terms = model.kernel.terms(self._actions.shape[1])
+            out._diagonals = [kernel.diagonal(self._actions) for kernel, _ in out._terms]
+            out.past = [past.under(kernel) for past, (_, kernel) in zip(self.past, out._terms, strict=True)]
+            out._rows = [np.asarray(kernel._evaluate(self.taken, self._actions)) for kernel, _ in out._terms]
+            out._grams = None
+        out._trace = float(gram.trace())
+        out._factor = Cholesky.of(gram + model.ridge * np.eye(len(gram)))
+        out._rewards = np.array(rewards)
+        out._whitened = out._factor.solve(out._rewards[:, None])[:, 0]
+        return out
 
     def view(self, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> View:
         assert isinstance(beliefs, Belief)
         if samples is None:
-            return self._view([kernel.embed(beliefs) for _, kernel in self._terms])
+            return self.embedded([kernel.embed(beliefs) for _, kernel in self._terms])
         draws, weights = beliefs.sample(samples, rng), np.full(samples, 1.0 / samples)
-        return self._view([kernel.embed_points(draws, weights) for _, kernel in self._terms])
+        return self.embedded([kernel.embed_points(draws, weights) for _, kernel in self._terms])
 
-    def _view(self, clouds: Sequence[Cloud]) -> View:
+    def embedded(self, clouds: Sequence[Cloud]) -> View:
+        """Return the view of a belief that is embedded for each term of the kernel."""
         return View(tuple(clouds), tuple(past.square(cloud) for past, cloud in zip(self.past, clouds, strict=True)))
 
     def estimate(self, view: View) -> Estimate:
-        own = self._squares(view)
+        own = self.squares(view)
         if not len(self):
-            return Estimate(np.zeros(len(own)), np.sqrt(own / self._ridge))
-        half = self._half(view)
-        mean = self._whitened[: len(self)] @ half
+            return Estimate(np.zeros(len(own)), np.sqrt(own / self.ridge))
+        half = self.half(view)
+        mean = self.whitened @ half
         squares = own - np.einsum("tk,tk->k", half, half)
-        if not squares.min() >= -ROUNDING * (self._trace + own.max() + self._ridge):
-            raise self._not_positive(f"a squared width of {squares.min() / self._ridge:.3g}")
-        return Estimate(mean, np.sqrt(np.maximum(squares, 0.0) / self._ridge))
+        if not squares.min() >= -ROUNDING * (self._trace + own.max() + self.ridge):
+            raise self._not_positive(f"a squared width of {squares.min() / self.ridge:.3g}")
+        return Estimate(mean, np.sqrt(np.maximum(squares, 0.0) / self.ridge))
 
     def prior(self, view: View) -> Array:
-        return np.sqrt(self._squares(view) / self._ridge)
+        return np.sqrt(self.squares(view) / self.ridge)
 
     def noise(self, view: View) -> Array:
         return np.ones(len(self._actions))
@@ -120,16 +169,16 @@ class KernelLearner(LastingLearner):
         if self._grams is None:
             self._grams = [np.asarray(kernel._evaluate(self._actions, self._actions)) for kernel, _ in self._terms]
         covariance = np.asarray(sum(gram * square for gram, square in zip(self._grams, view.squares, strict=True)))
-        rounding = ROUNDING * (self._trace + float(np.diagonal(covariance).max()) + self._ridge)
+        rounding = ROUNDING * (self._trace + float(np.diagonal(covariance).max()) + self.ridge)
         if len(self):
-            half = self._half(view)
+            half = self.half(view)
             covariance = covariance - half.T @ half
-        return (self._root(covariance, rounding) @ normals(rng, len(covariance))) / math.sqrt(self._ridge)
+        return (self._root(covariance, rounding) @ normals(rng, len(covariance))) / math.sqrt(self.ridge)
 
     def perturb(self, view: View, rng: Generators) -> Array:
         if not len(self):
             return np.zeros(len(self._actions))
-        return np.asarray(self._factor.solve(normals(rng, len(self))[:, None])[:, 0] @ self._half(view))
+        return np.asarray(self._factor.solve(normals(rng, len(self))[:, None])[:, 0] @ self.half(view))
 
     def _root(self, covariance: Array, rounding: float) -> Array:
         """Return the Cholesky factor of a covariance (k, k) that may be singular and is known up to `rounding`.
@@ -141,13 +190,13 @@ class KernelLearner(LastingLearner):
                 return np.linalg.cholesky(covariance + jitter * np.eye(len(covariance)))
         raise self._not_positive(f"an eigenvalue of {np.linalg.eigvalsh(covariance)[0]:.3g} between the actions")
 
-    def _half(self, view: View) -> Array:
+    def half(self, view: View) -> Array:
         """Return L^-1 k_t(x) for all actions, (t, k), and keep it until the next round is learnt."""
         if self._latest is None or self._latest[0] is not view:
             self._latest = view, self._solve(view)
         return self._latest[1]
 
-    def _squares(self, view: View) -> Array:
+    def squares(self, view: View) -> Array:
         """Return s_t(x), the squared norms of the embeddings of all actions, (k,)."""
         squares = np.asarray(sum(own * square for own, square in zip(self._diagonals, view.squares, strict=True)))
         if not np.isfinite(squares).all():
@@ -181,16 +230,16 @@ class KernelLearner(LastingLearner):
 
     def learn(self, evidence: Evidence, reward: float | Array) -> None:
         index, view = evidence
-        t, own = len(self), float(self._squares(view)[index])
+        t, own = len(self), float(self.squares(view)[index])
         rows = [self._row(j, index) for j in range(len(self._terms))]
         column = self._column(view, index, rows)
-        rounding = ROUNDING * (self._trace + own + self._ridge)
-        ridge = max(self._ridge, rounding)
+        rounding = ROUNDING * (self._trace + own + self.ridge)
+        ridge = max(self.ridge, rounding)
         square = own + ridge - float(column @ column)
         if not square >= ridge - rounding:
             raise self._not_positive(f"{square - ridge:.3g} left of the variance of round {t + 1}")
-        if ridge > self._ridge:
-            self._add_jitter(ridge - self._ridge)
+        if ridge > self.ridge:
+            self._add_jitter(ridge - self.ridge)
         pivot = math.sqrt(max(square, ridge))  # only rounding can make `square` less than `ridge`
 
         if index not in self._taken:
@@ -220,9 +269,28 @@ class KernelLearner(LastingLearner):
             return np.ascontiguousarray(self._latest[1][:, index])
         if not len(self):
             return np.empty(0)
+        return np.asarray(self._factor.solve(self._cross(view, rows)[:, None])[:, 0])
+
+    def _cross(self, view: View, rows: Sequence[Array]) -> Array:
+        """Return the inner products of one embedding with those of all rounds, (t,)."""
         taken, parts = self._index(), zip(rows, self.past, view.clouds, strict=True)
-        cross = sum(row[taken] * past.inner(cloud) for row, past, cloud in parts)
-        return np.asarray(self._factor.solve(np.asarray(cross)[:, None])[:, 0])
+        return np.asarray(sum(row[taken] * past.inner(cloud) for row, past, cloud in parts))
+
+    def columns(self, rounds: Sequence[Evidence]) -> Array:
+        """Return L^-1 k_t of the embeddings of other rounds, (t, n)."""
+        if not len(self):
+            return np.empty((0, len(rounds)))
+        terms = range(len(self._terms))
+        cross = [self._cross(view, [self._row(j, index) for j in terms]) for index, view in rounds]
+        return self._factor.solve(np.stack(cross, axis=1))
+
+    def between(self, rounds: Sequence[Evidence], view: View) -> Array:
+        """Return the inner products of the embeddings of other rounds with those of all actions, (n, k)."""
+        out = np.zeros((len(rounds), len(self._actions)))
+        for j, (past, cloud) in enumerate(zip(self.past, view.clouds, strict=True)):
+            others = past.of([own.clouds[j] for _, own in rounds])
+            out += others.direct(cloud)[:, None] * np.stack([self._row(j, index) for index, _ in rounds])
+        return out
 
     def _index(self) -> NDArray[np.intp]:
         """Return the index of each round's action, (t,)."""
@@ -230,12 +298,12 @@ class KernelLearner(LastingLearner):
 
     def _add_jitter(self, jitter: float) -> None:
         if not self.jitter:
-            text = f"KernelModel: ridge={self._ridge:g} is lost in rounding; {jitter:.3g} was added to it"
+            text = f"KernelModel: ridge={self.ridge:g} is lost in rounding; {jitter:.3g} was added to it"
             warnings.warn(text, RuntimeWarning, stacklevel=4)  # at the line that told the bandit to learn
         self.jitter = max(self.jitter, jitter)
 
     def norm(self, evidence: Evidence) -> Array:
-        return np.asarray(np.sqrt(self._squares(evidence.view)[evidence.action]))
+        return np.asarray(np.sqrt(self.squares(evidence.view)[evidence.action]))
 
     @property
     def _names(self) -> str:
@@ -248,17 +316,15 @@ class KernelLearner(LastingLearner):
 
     @property
     def log_det(self) -> float:
-        return self._factor.log_det - len(self) * math.log(self._ridge)
+        return self._factor.log_det - len(self) * math.log(self.ridge)
 
     def rounds(self) -> Iterator[tuple[Evidence, float]]:
-        """Yield the evidence and the reward of each round, in order."""
         clouds = zip(*(past.clouds() for past in self.past), strict=True)
         for index, reward, views in zip(self._index(), self.rewards, clouds, strict=True):
-            yield Evidence(int(index), self._view(views)), float(reward)
+            yield Evidence(int(index), self.embedded(views)), float(reward)
 
     def adopt(self, evidence: Evidence) -> Evidence:
-        """Return the evidence of a learner whose kernel differs from this one's only in its parameters."""
-        return Evidence(evidence.action, self._view(evidence.view.clouds))
+        return Evidence(evidence.action, self.embedded(evidence.view.clouds))
 
     def merge(self, other: KernelLearner) -> None:
         for evidence, reward in list(other.rounds()):
@@ -266,7 +332,7 @@ class KernelLearner(LastingLearner):
 
     @property
     def parameters(self) -> Parameters:
-        return Parameters(ridge=self._ridge)
+        return Parameters(ridge=self.ridge)
 
     def state(self) -> dict[str, Array]:
         """Return the rounds alone: the factor would be t^2 numbers."""

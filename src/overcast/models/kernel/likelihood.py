@@ -37,12 +37,15 @@ class Likelihood:
 
     -2 log p = t log(2 pi tau^2) + log det(K + lambda I) + t with tau^2 = y^T (K + lambda I)^-1 y / t; the variance of
     the noise is sigma^2 = tau^2 lambda.
+
+    rewards : y (t,); None for those of the learner
     """
 
-    def __init__(self, kernel: AnyKernel, learner: KernelLearner) -> None:
+    def __init__(self, kernel: AnyKernel, learner: KernelLearner, rewards: Array | None = None) -> None:
+        rewards = learner.rewards if rewards is None else rewards
         self._kernel, self._rounds = kernel, Rounds(learner)
-        self._unit = float(np.abs(learner.rewards).max())  # rewards are divided by it, lest their squares overflow
-        self._rewards = learner.rewards / self._unit
+        self._unit = float(np.abs(rewards).max())  # rewards are divided by it, lest their squares overflow
+        self._rewards = rewards / self._unit
         self._powers = _powers(kernel, self._rounds.actions.shape[1])
 
     def __call__(self, parameters: Array, ridge: float) -> Value:
@@ -108,12 +111,16 @@ def _powers(kernel: AnyKernel, a: int) -> Array:
 
 
 class Rounds:
-    """The actions and beliefs of a learner's rounds, in a form that does not depend on the parameters of the kernel."""
+    """The actions and beliefs of a learner's rounds, in a form that does not depend on the parameters of the kernel.
 
-    def __init__(self, learner: KernelLearner) -> None:
+    at : the rounds to take; None for all
+    """
+
+    def __init__(self, learner: KernelLearner, at: NDArray[np.intp] | None = None) -> None:
         self.actions = learner.taken  # (u, a)
-        self._place = learner.place  # (t,), the row of each round's action among them
-        self._contexts = [Embedded(past) for past in learner.past]  # one per term of the kernel
+        self._place = learner.place if at is None else learner.place[at]  # (t,), each round's row among them
+        pasts = learner.past if at is None else [past.picked(at) for past in learner.past]
+        self._contexts = [Embedded(past) for past in pasts]  # one per term of the kernel
 
     def gram(self, kernel: AnyKernel, slopes: bool) -> Gram:
         """Return K (t, t), and with `slopes` its derivatives by each log parameter of the kernels in `terms`, in order.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from overcast import _check
 from overcast._check import Array
 from overcast.kernels.base import AnyKernel, check_joint
 from overcast.models.base import Model
-from overcast.models.kernel.learner import KernelLearner
+from overcast.models.kernel.learner import KeepsRounds, KernelLearner
+from overcast.models.kernel.untuned import UntunedLearner
 
 
 @dataclass(frozen=True)
@@ -20,33 +21,53 @@ class KernelModel(Model):
     where K_t, k_t and s_t hold inner products of embeddings k_{x,mu} = E_mu[k_{x,c}] (hidden rounds, exact or from L
     samples) and kernel functions k_{x,c} (revealed rounds).
 
+    Without a ridge, the model learns from the rewards: their level, which it takes from y_t, the ridge, and the noise,
+    by which it multiplies the widths. Then the unit and the zero point of rewards do not matter, and widths are
+    standard deviations. Without a kernel, it takes RBF kernels of action and context, and learns one length scale per
+    coordinate; then those of actions and contexts do not matter either.
+
     A round costs t^2 operations for each action. For thousands of rounds, take `features.Fourier`,
     `QuadratureFourier` or `Nystrom` in a `LinearModel`: their cost is the same in every round.
 
     Parameters
     ----------
-    kernel : of actions and contexts, e.g. `Product(RBF(0.5), RBF(1.0))`; one of vectors is applied to (x, c)
-    ridge : lambda > 0. In terms of a Gaussian process: the variance of the noise over that of the prior
+    kernel : of actions and contexts, e.g. `Product(RBF(0.5), RBF(1.0))`; one of vectors is applied to (x, c). None for
+        `Product(RBF(...), RBF(...))` with typical distances as length scales, times factors that make the rewards
+        likelier
+    ridge : lambda > 0. In terms of a Gaussian process: the variance of the noise over that of the prior. None to learn
+        it, and the noise too
 
     Examples
     --------
     >>> from overcast.kernels import RBF, Product
     >>> KernelModel(Product(RBF(0.5), RBF(1.0)), ridge=0.1).ridge
     0.1
+    >>> KernelModel()
+    KernelModel()
     """
 
-    kernel: AnyKernel
-    ridge: float = 1.0
+    kernel: AnyKernel | None = None
+    ridge: float | None = None
 
     batch = 10  # each trial keeps a factor of t^2 / 2 numbers
 
     def __post_init__(self) -> None:
-        check_joint("KernelModel", self.kernel)
-        object.__setattr__(self, "ridge", _check.number("KernelModel", "ridge", self.ridge, above=0.0))
+        if self.kernel is not None:
+            check_joint("KernelModel", self.kernel)
+        if self.ridge is not None:
+            object.__setattr__(self, "ridge", _check.number("KernelModel", "ridge", self.ridge, above=0.0))
+        if self.kernel is None and self.ridge is not None:
+            got = f"got ridge={self.ridge:g} alone; give a kernel too, or leave both to be learnt"
+            raise ValueError(f"KernelModel: kernel must be given with a ridge, {got}")
 
     @property
-    def theory_ridge(self) -> float:
+    def theory_ridge(self) -> float | None:
         return self.ridge
 
-    def start(self, actions: Array, context_dim: int) -> KernelLearner:
-        return KernelLearner(self, actions, context_dim)
+    def start(self, actions: Array, context_dim: int) -> KeepsRounds:
+        learner = UntunedLearner if self.ridge is None else KernelLearner
+        return learner(self, actions, context_dim)
+
+    def __repr__(self) -> str:
+        given = (field.name for field in fields(self) if getattr(self, field.name) is not None)
+        return f"KernelModel({', '.join(f'{name}={getattr(self, name)!r}' for name in given)})"

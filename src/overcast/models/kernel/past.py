@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from functools import reduce
@@ -39,6 +40,24 @@ class Past:
         self._size = 0
         self._grid: Grid | None = None
         self._smooth = True  # whether a grid may help
+
+    def under(self, kernel: Kernel) -> Past:
+        """Return the same beliefs under a kernel that differs only in its parameters; this one must not go on."""
+        out = copy.copy(self)
+        out.kernel, out._grid, out._smooth = kernel, None, True
+        return out
+
+    def picked(self, rounds: NDArray[np.intp]) -> Past:
+        """Return the beliefs of some rounds."""
+        clouds = self.clouds()
+        return self.of([clouds[s] for s in rounds])
+
+    def of(self, clouds: Sequence[Cloud]) -> Past:
+        """Return other beliefs under the same kernel."""
+        out = Past(self.kernel)
+        for cloud in clouds:
+            out.append(cloud)
+        return out
 
     @property
     def starts(self) -> NDArray[np.intp]:

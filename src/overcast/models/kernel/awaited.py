@@ -1,0 +1,44 @@
+"""Rounds whose rewards are still to come, as if they had paid what is expected of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from overcast._check import Array
+from overcast.models.kernel.factor import Cholesky
+from overcast.models.kernel.learner import Evidence, KernelLearner, View
+
+
+class Awaited:
+    """What n rounds will tell about the expected rewards of all actions, whatever they pay.
+
+    With C the covariance given the rewards so far, which includes that of the level, the variance of action x shrinks
+    by C_x^T (C + (lambda / share) I)^-1 C_x, where C_x (n,) is its covariance with the rounds. All are in the unit of
+    k(x, x).
+
+    learner : of the rewards so far
+    rounds : the rounds awaited
+    share : of them that is expected to come
+    ones : L^-1 1, (t,); the function 1 has the variance 1 / |L^-1 1|^2, or 0 without rewards
+    """
+
+    def __init__(self, learner: KernelLearner, rounds: Sequence[Evidence], share: float, ones: Array) -> None:
+        self._learner, self._rounds = learner, rounds
+        self._half = learner.columns(rounds)
+        self._rest = 1.0 - ones @ self._half
+        self._variance = 1.0 / float(ones @ ones) if len(ones) else 0.0
+        prior = np.stack([learner.between(rounds, view)[:, index] for index, view in rounds], axis=1)
+        covariance = self._given_rewards(prior, self._half, self._rest)
+        self._factor = Cholesky.of(covariance + learner.ridge / share * np.eye(len(rounds)))
+
+    def told(self, view: View, rest: Array) -> Array:
+        """Return by how much the variance of each action shrinks, (k,); `rest` (k,) is 1 - 1^T (K + lambda I)^-1 k."""
+        half = self._learner.half(view) if len(self._learner) else np.empty((0, len(rest)))
+        covariance = self._given_rewards(self._learner.between(self._rounds, view), half, rest)
+        return np.asarray((self._factor.solve(covariance) ** 2).sum(axis=0))
+
+    def _given_rewards(self, prior: Array, half: Array, rest: Array) -> Array:
+        """Return the covariance (n, m) between the rounds and others, given the rewards so far."""
+        return np.asarray(prior - self._half.T @ half + self._variance * np.outer(self._rest, rest))

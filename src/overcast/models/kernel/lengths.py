@@ -1,0 +1,142 @@
+"""Length scales without numbers: from the distances between actions and between contexts, and from the rewards."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from overcast._check import Array
+from overcast.beliefs.cloud import kind_of
+from overcast.kernels import RBF, Product
+from overcast.models.base import restored
+from overcast.models.kernel.learner import KernelLearner
+from overcast.models.kernel.likelihood import Rounds
+from overcast.models.kernel.past import Past
+from overcast.models.kernel.scales import averaged
+
+# Of more actions or rounds than this, so many are compared, evenly spaced; fewer rounds, down to FEW, if their beliefs
+# have more components in all than COMPONENTS.
+MOST, FEW, COMPONENTS = 200, 50, 1000
+# A coordinate whose variance is below this share of its squared mean is a constant.
+CONSTANT = 1e-20
+# The length scale of constant coordinates, which do not count, and the range of all others.
+IGNORED = 1e90
+RANGE = 1e-80, 1e80
+# Lengths are multiples of the typical ones, by powers of STEP up to REACH. The logarithm of a multiple is normal
+# beforehand, with standard deviation SPREAD.
+STEP, REACH = 1.6, 4
+SPREAD = 1.0
+# The steps that are tried, in this order. Long ones find a short length after all has been taken for noise.
+STEPS = 1, -1, 4, -4
+# A step is taken if it raises the logarithm of the evidence by this, and none before so many rounds.
+CLEAR, FEWEST = 0.5, 10
+
+Powers = NDArray[np.intp]
+
+
+class Lengths:
+    """One length scale per coordinate of action and context: a typical distance, times a power that rewards choose.
+
+    Steps are tried for all coordinates of the action together, for all of the context, and for each coordinate alone;
+    one pass at a time. Neither units nor zero points of coordinates matter.
+    """
+
+    def __init__(self, actions: Array, context_dim: int) -> None:
+        self._a = actions.shape[1]
+        self._typical = np.concatenate([typical(actions, np.zeros(actions.shape)), np.full(context_dim, IGNORED)])
+        self._powers: Powers = np.zeros(len(self._typical), dtype=np.intp)
+
+    @property
+    def kernel(self) -> Product:
+        """The product of an RBF kernel of actions and one of contexts with these lengths."""
+        return self._kernel(self._powers)
+
+    def _kernel(self, powers: Powers) -> Product:
+        lengths = np.where(self._typical < IGNORED, self._typical * STEP ** powers.astype(float), IGNORED).tolist()
+        return Product(RBF(tuple(lengths[: self._a])), RBF(tuple(lengths[self._a :])))
+
+    def fit(self, learner: KernelLearner, rewards: Array) -> None:
+        """Take typical distances between the contexts so far, and the steps that make the rewards clearly likelier."""
+        self._typical[self._a :] = typical(*moments(learner.past[0]))
+        if len(rewards) < FEWEST:
+            return
+        each = len(learner.past[0].cloud.weights) / len(rewards)
+        at = spaced(len(rewards), min(MOST, max(FEW, int(COMPONENTS / each))))
+        rounds, y = Rounds(learner, at), rewards[at]
+        best = self._log_p(rounds, y, self._powers)
+        for move in self._moves():
+            for tried in (self._powers + step * move for step in STEPS):
+                if np.abs(tried).max() <= REACH and (value := self._log_p(rounds, y, tried)) > best + CLEAR:
+                    best, self._powers = value, tried
+                    break
+
+    def _log_p(self, rounds: Rounds, rewards: Array, powers: Powers) -> float:
+        """Return the logarithm of the evidence and the prior, up to a constant."""
+        found = averaged(rounds.gram(self._kernel(powers), slopes=False)[0], rewards)
+        if found is None:
+            return 0.0
+        logs = [math.log(STEP) * powers[group] for group in self._groups()]
+        squares = sum(float(own.mean() ** 2 + ((own - own.mean()) ** 2).sum()) for own in logs)
+        return found.log_evidence - 0.5 * squares / SPREAD**2
+
+    def _groups(self) -> list[Powers]:
+        """Return the places of the coordinates of the action and of the context that vary, if any do."""
+        places = np.flatnonzero(self._typical < IGNORED)
+        return [group for group in (places[places < self._a], places[places >= self._a]) if len(group)]
+
+    def _moves(self) -> Iterator[Powers]:
+        groups = self._groups()
+        singles = [place for group in groups if len(group) > 1 for place in group]
+        for places in [*groups, *singles]:
+            move = np.zeros_like(self._powers)
+            move[places] = 1
+            yield move
+
+    def state(self) -> dict[str, Array]:
+        """Return the arrays that `restore` needs."""
+        return {"typical": self._typical.copy(), "powers": self._powers.astype(float)}
+
+    def restore(self, state: dict[str, Array]) -> None:
+        """Take over the arrays that `state` returned, and remove them from `state`."""
+        own = self.state()
+        found = restored("KernelModel", own, {name: state.pop(name) for name in own})
+        self._typical, self._powers = found["typical"], found["powers"].astype(np.intp)
+
+
+def typical(means: Array, variances: Array) -> Array:
+    """Return the length scale of each coordinate, (p,), from the means and variances (n, p) of n points.
+
+    The length of coordinate i is s_i m. s_i^2 is the variance of coordinate i over the points, their own variances
+    included. m is the median over pairs of different points of sqrt(sum_i E[(u_i - v_i)^2] / s_i^2), where u and v are
+    independent. Coordinates that are constant do not count; their length is `IGNORED`.
+    """
+    spread = means.var(axis=0) + variances.mean(axis=0)
+    varies = spread > CONSTANT * means.mean(axis=0) ** 2
+    out = np.full(means.shape[1], IGNORED)
+    if varies.any():
+        at, root = spaced(len(means), MOST), np.sqrt(spread[varies])
+        x, v = means[at][:, varies] / root, variances[at][:, varies] / spread[varies]
+        one, other = np.triu_indices(len(x), 1) if len(x) > 1 else ([0], [0])
+        squares = ((x[one] - x[other]) ** 2 + v[one] + v[other]).sum(axis=1)
+        distances = np.sqrt(squares[squares > 0.0])
+        out[varies] = np.clip(root * (np.median(distances) if len(distances) else 1.0), *RANGE)
+    return out
+
+
+def moments(past: Past) -> tuple[Array, Array]:
+    """Return mean and variance of each coordinate under the belief of each round, (t, c) each."""
+    cloud, starts = past.cloud, past.starts
+    weights = cloud.weights[:, None]
+    means = np.add.reduceat(weights * cloud.centres, starts)
+    squares = (cloud.centres - np.repeat(means, np.diff(starts, append=len(weights)), axis=0)) ** 2
+    if cloud.cov is not None:
+        squares += cloud.cov if kind_of(cloud.cov) == 1 else np.diagonal(cloud.cov, axis1=1, axis2=2)
+    return means, np.add.reduceat(weights * squares, starts)
+
+
+def spaced(n: int, most: int) -> NDArray[np.intp]:
+    """Return at most so many of n places, evenly spaced."""
+    return np.arange(n) if n <= most else np.linspace(0, n - 1, most).astype(np.intp)

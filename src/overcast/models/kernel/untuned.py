@@ -1,0 +1,263 @@
+"""The state of the kernelised model without numbers, which learns its scales from the rewards."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from overcast import _records
+from overcast._check import Array
+from overcast.beliefs.base import Beliefs, Generators
+from overcast.beliefs.cloud import Cloud
+from overcast.features.design import Index
+from overcast.kernels.base import AnyKernel
+from overcast.models.base import Estimate, Parameters, normals
+from overcast.models.kernel.awaited import Awaited
+from overcast.models.kernel.learner import Evidence, KeepsRounds, KernelLearner
+from overcast.models.kernel.learner import View as Embedded
+from overcast.models.kernel.lengths import Lengths
+from overcast.models.kernel.likelihood import Rounds
+from overcast.models.kernel.past import room
+from overcast.models.kernel.scales import CENTRE, averaged
+
+if TYPE_CHECKING:
+    from overcast.models.kernel.model import KernelModel
+
+# Scales are learnt anew after every round while there are fewer than YOUNG, then when rounds have grown by GROWTH.
+YOUNG, GROWTH = 10, 1.2
+# Of more rounds than this whose rewards are still to come, the latest count.
+MOST_AWAITED = 64
+
+View = tuple[Cloud, ...]  # a belief, in the form that each term of the kernel takes whatever its parameters
+
+
+class Seen(NamedTuple):
+    """A round to learn from: the index of the action, and the belief or the revealed context for each term."""
+
+    action: int
+    clouds: View
+
+
+class UntunedLearner(KeepsRounds):
+    """A `KernelLearner` of rewards without their level, whose ridge and noise follow from the rewards.
+
+    y = m + f + noise, where m is flat, f is a Gaussian process with covariance tau^2 k, and tau^2 = noise^2 / lambda.
+    `scales.averaged` gives noise and lambda; between its calls they stay. m has its best value in every round, and the
+    widths include its error. If the model has no kernel, `Lengths` gives one.
+    """
+
+    evidence_type = Seen
+
+    def __init__(self, model: KernelModel, actions: Array, context_dim: int) -> None:
+        self.model, self._actions, self._dim = model, actions, context_dim
+        self._lengths = Lengths(actions, context_dim) if model.kernel is None else None
+        #: the rounds so far, and the rewards above `reference`
+        self.inner = self._fresh(1.0)
+        self._rewards = np.empty(0)  # as they came, with room for more
+        self._ones = np.empty(0)  # L^-1 1, with room for more
+        self._reference = 0.0
+        self._noise2, self._gamma = 1.0, 0.0
+        self._scaled = False  # whether rewards differ, so that they have a scale
+        self._due = 1  # the number of rounds at which scales are learnt anew
+        self._latest: tuple[View, Embedded] | None = None
+        self._awaited: tuple[Sequence[Seen], float] | None = None
+        self._told: Awaited | None = None
+
+    def _fresh(self, ridge: float) -> KernelLearner:
+        """Return a learner that has seen nothing, under the present kernel."""
+        return KernelLearner(replace(self.model, kernel=self._kernel, ridge=ridge), self._actions, self._dim)
+
+    @property
+    def _kernel(self) -> AnyKernel:
+        if self._lengths is not None:
+            return self._lengths.kernel
+        assert self.model.kernel is not None
+        return self.model.kernel
+
+    def __len__(self) -> int:
+        return len(self.inner)
+
+    @property
+    def rewards(self) -> Array:
+        """The reward of each round, (t,)."""
+        return self._rewards[: len(self)]
+
+    @property
+    def _whole(self) -> Array:
+        """L^-1 1, (t,)."""
+        return self._ones[: len(self)]
+
+    @property
+    def level(self) -> float:
+        """m, the best level of rewards; 0 before the first."""
+        ones = self._whole
+        return self._reference + (float(ones @ self.inner.whitened) / float(ones @ ones) if len(self) else 0.0)
+
+    def view(self, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> View:
+        embedded = self.inner.view(beliefs, samples, rng)
+        self._latest = embedded.clouds, embedded
+        return embedded.clouds
+
+    def _embedded(self, view: View) -> Embedded:
+        """Return a view under the present kernel, the same object until another is asked for."""
+        if self._latest is None or self._latest[0] is not view:
+            self._latest = view, self.inner.embedded(view)
+        return self._latest[1]
+
+    def estimate(self, view: View) -> Estimate:
+        own = self._embedded(view)
+        mean, width = self.inner.estimate(own)
+        rest, squares = self._rest(own), width * width
+        if len(self):
+            squares += rest * rest * (1.0 / (self.inner.ridge * float(self._whole @ self._whole)))
+        if self._awaited is not None:
+            squares = np.maximum(squares - self._awaiting().told(own, rest) / self.inner.ridge, 0.0)
+        mean = self._reference + mean + (self.level - self._reference) * rest
+        return Estimate(mean, math.sqrt(self._noise2) * np.sqrt(squares))
+
+    def _rest(self, own: Embedded) -> Array:
+        """Return 1 - 1^T (K + lambda I)^-1 k_t(x), the share of the level in the mean of each action, (k,)."""
+        if not len(self):
+            return np.ones(len(self._actions))
+        return np.asarray(1.0 - self._whole @ self.inner.half(own))
+
+    def awaiting(self, evidence: Sequence[Seen], share: float = 1.0) -> UntunedLearner:
+        out = copy.copy(self)
+        out._awaited, out._told = (evidence[-MOST_AWAITED:], share), None
+        return out
+
+    def _awaiting(self) -> Awaited:
+        if self._told is None:
+            assert self._awaited is not None
+            rounds, share = self._awaited
+            own = [Evidence(index, self.inner.embedded(clouds)) for index, clouds in rounds]
+            self._told = Awaited(self.inner, own, share, self._whole)
+        return self._told
+
+    def evidence(self, view: View, index: Index) -> Seen:
+        return Seen(int(index), view)
+
+    def learn(self, evidence: Seen, reward: float | Array) -> None:
+        own, reward, t = self._embedded(evidence.clouds), float(reward), len(self)
+        inner, reference = (self.inner, self._reference) if t else (self._first(evidence.action, own), reward)
+        inner.learn(Evidence(evidence.action, own), reward - reference)
+        if not t:
+            self.inner, self._reference, self._noise2 = inner, reference, reward * reward or 1.0
+        self._rewards, self._ones = room(self._rewards, t + 1), room(self._ones, t + 1)
+        row, pivot = inner.factor.last()
+        self._rewards[t], self._ones[t] = reward, (1.0 - self._ones[:t] @ row) / pivot
+        self._gamma += 1.0 - inner.ridge / (pivot * pivot)
+        if t + 1 >= self._due:
+            self._refit()
+
+    def _first(self, index: int, own: Embedded) -> KernelLearner:
+        """Return a learner for the first round, with a ridge that suits its k(x, x)."""
+        size = float(self.inner.squares(own)[index])
+        return self._fresh(size * math.exp(-CENTRE) if size > 0.0 else 1.0)
+
+    def _refit(self) -> None:
+        """Learn the scales anew."""
+        t, rewards, inner = len(self), self.rewards, self.inner
+        self._due = t + 1 if t < YOUNG else math.ceil(GROWTH * t)
+        self._latest = None
+        if self._lengths is None:
+            gram = inner.factor.product() - inner.ridge * np.eye(t)
+        else:
+            self._lengths.fit(inner, rewards)
+            gram, _ = Rounds(inner).gram(self._lengths.kernel, slopes=False)
+        found, reference = averaged(gram, rewards), float(rewards.mean())
+        model = replace(inner.model, kernel=self._kernel, ridge=inner.ridge if found is None else found.ridge)
+        with suppress(np.linalg.LinAlgError):  # of a kernel that is not positive; the next rounds tell the user
+            self.inner = inner.under(model, gram, rewards - reference)
+            self._reference, self._ones = reference, self.inner.factor.solve(np.ones((t, 1)))[:, 0]
+            if found is not None:
+                self._noise2, self._gamma, self._scaled = found.noise2, found.gamma, True
+
+    @property
+    def log_det(self) -> float:
+        return self.inner.log_det
+
+    @property
+    def residual_share(self) -> float:
+        return max(1.0 - self._gamma / max(len(self), 1), 0.0)
+
+    @property
+    def even_variance(self) -> float:
+        return self._noise2 * max(self._gamma, 1.0) / max(len(self), 1)
+
+    @property
+    def parameters(self) -> Parameters:
+        return Parameters(math.sqrt(self._noise2), self.inner.ridge) if self._scaled else Parameters()
+
+    def prior(self, view: View) -> Array:
+        return math.sqrt(self._noise2) * self.inner.prior(self._embedded(view))
+
+    def noise(self, view: View) -> Array:
+        return np.full(len(self._actions), math.sqrt(self._noise2))
+
+    def draw(self, view: View, rng: Generators) -> Array:
+        own = self._embedded(view)
+        drawn = self.inner.draw(own, rng)
+        if len(self):
+            size = 1.0 / math.sqrt(self.inner.ridge * float(self._whole @ self._whole))
+            drawn = drawn + size * float(normals(rng, 1)[0]) * self._rest(own)
+        return math.sqrt(self._noise2) * drawn
+
+    def perturb(self, view: View, rng: Generators) -> Array:
+        if not len(self):
+            return np.zeros(len(self._actions))
+        own, ones = self._embedded(view), self._whole
+        z = self.inner.factor.solve(normals(rng, len(self))[:, None])[:, 0]
+        moved = z @ self.inner.half(own) + float(z @ ones) / float(ones @ ones) * self._rest(own)
+        return np.asarray(math.sqrt(self._noise2) * moved)
+
+    def norm(self, evidence: Seen) -> Array:
+        return self.inner.norm(Evidence(evidence.action, self._embedded(evidence.clouds)))
+
+    def rounds(self) -> Iterator[tuple[Seen, float]]:
+        for (evidence, _), reward in zip(self.inner.rounds(), self.rewards, strict=True):
+            yield Seen(evidence.action, evidence.view.clouds), float(reward)
+
+    def adopt(self, evidence: Seen) -> Seen:
+        return evidence
+
+    def merge(self, other: UntunedLearner) -> None:
+        if not len(self):
+            self.restore(other.state())
+            return
+        for evidence, reward in list(other.rounds()):
+            self.learn(evidence, reward)
+        self._refit()
+
+    def state(self) -> dict[str, Array]:
+        """Return the rounds, and what follows from the rewards of the latest fit; the factor would be t^2 numbers."""
+        scales = [self.inner.ridge, self._noise2, self._gamma, self._reference, self._scaled, self._due]
+        out = _records.pack([evidence for evidence, _ in self.rounds()])
+        out |= {"reward": self.rewards.copy(), "scales": np.array(scales, dtype=float)}
+        return out if self._lengths is None else out | self._lengths.state()
+
+    def restore(self, state: dict[str, Array]) -> None:
+        """Learn the rounds again, with the scales as they are."""
+        state = dict(state)
+        rewards, scales = state.pop("reward"), state.pop("scales")
+        if self._lengths is not None:
+            self._lengths.restore(state)
+        ridge, self._noise2, self._gamma, self._reference, scaled, due = map(float, scales)
+        if not (ridge > 0.0 and self._noise2 > 0.0):
+            raise ValueError(f"KernelModel: ridge and noise must be > 0, got {ridge:g} and {self._noise2:g}")
+        self._scaled, self._due = bool(scaled), int(due)
+        self.inner, self._latest = self._fresh(ridge), None
+        for evidence, reward in zip(_records.unpack(Seen, state, len(rewards)), rewards, strict=True):
+            self.check(evidence)
+            own = Evidence(evidence.action, self.inner.embedded(evidence.clouds))
+            self.inner.learn(own, float(reward) - self._reference)
+        self._rewards, self._ones = np.array(rewards), self.inner.factor.solve(np.ones((len(rewards), 1)))[:, 0]
+
+    def check(self, evidence: Seen) -> None:
+        self.inner.check(Evidence(evidence.action, Embedded(evidence.clouds, (0.0,) * len(evidence.clouds))))
