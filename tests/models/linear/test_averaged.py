@@ -20,11 +20,11 @@ from overcast.beliefs import PointMass
 from overcast.features import Disjoint, FeatureMap, Row
 from overcast.features.standard import Frame, Moments, full
 from overcast.models import LinearModel
-from overcast.models.linear import averaged, weighted
 from overcast.models.linear import rows as kept
+from overcast.models.linear import weighted
 from overcast.models.linear.averaged import KAPPA_SPREAD, KAPPAS, LOG_PRIOR, RATIOS, SMALLEST_NOISE, YOUNG, Averaged
 from overcast.models.linear.learner import LinearLearner
-from overcast.models.linear.weighted import GROWTH, LATE, LATE_GROWTH, RENEW_EVERY, Settings
+from overcast.models.linear.weighted import GROWTH, RENEW_EVERY, Settings
 from support import refused
 
 D = 3
@@ -130,8 +130,7 @@ class Naive:
             self.refit()
             if renew:
                 n = float(self.ages.sum())
-                growth = GROWTH if n < LATE else LATE_GROWTH
-                self.pause = min(RENEW_EVERY, max(1, math.ceil((growth - 1.0) * n)))
+                self.pause = min(RENEW_EVERY, max(1, math.ceil((GROWTH - 1.0) * n)))
                 if self.framed and len(self.rows) < YOUNG:
                     self.pause = 1
             return

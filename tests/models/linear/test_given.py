@@ -15,7 +15,7 @@ from overcast.features import Row
 from overcast.models.linear import given as module
 from overcast.models.linear.given import PRIOR, SWEEPS, Given
 from overcast.models.linear.ridge import Ridge
-from overcast.models.linear.weighted import GROWTH, LATE, LATE_GROWTH, RENEW_EVERY, Settings
+from overcast.models.linear.weighted import GROWTH, RENEW_EVERY, Settings
 
 each_setting = pytest.mark.parametrize("settings", RIDGED.values(), ids=RIDGED.keys())
 
@@ -88,8 +88,7 @@ class Naive:
                     down += ages[s] * weight * (1.0 - ages[s] * weight * float(psi @ self.inverse @ psi))
                 self.noise2 = self.noise2 * up / down
             self.weigh()
-        growth = GROWTH if sum(ages) < LATE else LATE_GROWTH
-        self.wait = min(RENEW_EVERY, max(1, math.ceil((growth - 1.0) * sum(ages))))
+        self.wait = min(RENEW_EVERY, max(1, math.ceil((GROWTH - 1.0) * sum(ages))))
 
     def weigh(self) -> None:
         self.weights = [1.0 / self.variance(cov) for cov in self.covs]

@@ -17,7 +17,7 @@ from overcast.beliefs import Gaussian, PointMass
 from overcast.features import Row
 from overcast.models.linear import rows as kept
 from overcast.models.linear import weighted as module
-from overcast.models.linear.weighted import GROWTH, LATE, LATE_GROWTH, RENEW_EVERY, Settings, Weighted
+from overcast.models.linear.weighted import GROWTH, RENEW_EVERY, Settings, Weighted
 from support import linear_map, refused
 
 each_setting = pytest.mark.parametrize("settings", GIVEN.values(), ids=GIVEN.keys())
@@ -27,7 +27,6 @@ each_setting = pytest.mark.parametrize("settings", GIVEN.values(), ids=GIVEN.key
 def renewing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every round be weighed anew."""
     monkeypatch.setattr(module, "GROWTH", 1.0)
-    monkeypatch.setattr(module, "LATE_GROWTH", 1.0)
 
 
 each_kind = pytest.mark.parametrize("ridge", [None, 0.7], ids=["averaged", "given"])
@@ -45,8 +44,7 @@ def test_renewals_lie_ever_further_apart(ridge: float | None) -> None:
         if len(before) == len(fit._kept._weights) and fit._kept._weights is not before:
             at.append(t + 1)
     gaps = np.diff(at)
-    late = np.array(at[:-1]) >= LATE
-    most = np.ceil(np.where(late, LATE_GROWTH - 1.0, GROWTH - 1.0) * np.array(at[:-1]))
+    most = np.ceil((GROWTH - 1.0) * np.array(at[:-1]))
     assert (gaps[:3] == 1).all()
     assert (gaps <= np.clip(most, 1, RENEW_EVERY) + 1).all()  # arrays with more room hide a renewal
     assert gaps.max() == RENEW_EVERY
