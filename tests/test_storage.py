@@ -172,7 +172,7 @@ def test_the_file_holds_arrays_and_json_only(tmp_path: Path) -> None:
         header = json.loads(file["header"].tobytes())
     assert set(kinds.values()) <= set("fiu")
     assert header["format"] == "overcast-bandit"
-    assert header["version"] == 2
+    assert header["version"] == 3
     assert header["rng"] == bandit._rng.bit_generator.state
 
 
@@ -189,8 +189,8 @@ def _rewrite(path: Path, **changes: Any) -> None:
 @pytest.mark.parametrize(
     ("changes", "word"),
     [
-        ({"version": 3}, "must be a bandit file of version 2, got version 3; load it with the newer overcast"),
-        ({"version": 1}, "must be a bandit file of version 2, got version 1; load it with the earlier overcast"),
+        ({"version": 4}, "must be a bandit file of version 3, got version 4; load it with the newer overcast"),
+        ({"version": 1}, "must be a bandit file of version 3, got version 1; load it with the earlier overcast"),
         ({"format": "overcast-kernel"}, "'overcast-kernel'"),
         ({"version": "one"}, "damaged"),
         ({"model": {"type": "models.Oracle"}}, "Oracle"),

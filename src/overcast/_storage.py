@@ -16,7 +16,7 @@ import numpy as np
 from overcast import _check, confidence, features, kernels, models, policies
 
 FORMAT = "overcast-bandit"
-VERSION = 2
+VERSION = 3
 
 _MODULES = {"confidence": confidence, "features": features, "kernels": kernels, "models": models, "policies": policies}
 
