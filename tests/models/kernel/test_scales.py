@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from overcast._check import Array
-from overcast.models.kernel.scales import LOG_PRIOR, RATIOS, SMALLEST_NOISE, averaged
+from overcast.models.kernel.scales import averaged
+from overcast.models.prior import LOG_PRIOR, RATIOS, SMALLEST_NOISE
 
 
 def _problem(t: int, seed: int, noise: float = 0.3, size: float = 1.0) -> tuple[Array, Array]:

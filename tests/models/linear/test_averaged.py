@@ -22,9 +22,10 @@ from overcast.features.standard import Frame, Moments, full
 from overcast.models import LinearModel
 from overcast.models.linear import rows as kept
 from overcast.models.linear import weighted
-from overcast.models.linear.averaged import KAPPA_SPREAD, KAPPAS, LOG_PRIOR, RATIOS, SMALLEST_NOISE, YOUNG, Averaged
+from overcast.models.linear.averaged import KAPPA_SPREAD, KAPPAS, YOUNG, Averaged
 from overcast.models.linear.learner import LinearLearner
 from overcast.models.linear.weighted import GROWTH, RENEW_EVERY, Settings
+from overcast.models.prior import LOG_PRIOR, RATIOS, SMALLEST_NOISE
 from support import refused
 
 D = 3

@@ -24,7 +24,8 @@ from overcast.models.kernel.learner import View as Embedded
 from overcast.models.kernel.lengths import Lengths
 from overcast.models.kernel.likelihood import Rounds
 from overcast.models.kernel.past import room
-from overcast.models.kernel.scales import CENTRE, averaged
+from overcast.models.kernel.scales import averaged
+from overcast.models.prior import CENTRE
 
 if TYPE_CHECKING:
     from overcast.models.kernel.model import KernelModel

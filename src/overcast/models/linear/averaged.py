@@ -16,16 +16,10 @@ from overcast.features.standard import Frame, Moments, full, turned
 from overcast.models.base import too_large
 from overcast.models.linear.rows import Rows
 from overcast.models.linear.weighted import SCALES, SMALLEST_SIZE, SUMS, Settings, Weighted
+from overcast.models.prior import LOG_PRIOR, RATIOS, SMALLEST_NOISE
 
-# Variance of the signal over that of the noise: the values that are averaged over, and the centre and the standard
-# deviation of their prior, which is normal in the logarithm.
-RATIOS = 6.0 ** np.arange(-4, 10)
-CENTRE, SPREAD = math.log(10.0), 2.0
-LOG_PRIOR = -0.5 * ((np.log(RATIOS) - CENTRE) / SPREAD) ** 2
 # While there are fewer rounds, standard features also follow from the belief that is being decided about.
 YOUNG = 8
-# The variance of the noise is at least this share of that of the rewards, so that the fit stays well conditioned.
-SMALLEST_NOISE = 1e-8
 # kappa over the noise, in units of the residuals: the values that are averaged over; and the standard deviation of the
 # logarithm of kappa beforehand.
 KAPPAS = 8.0 ** np.arange(-4, 5)

@@ -11,14 +11,13 @@ from overcast._linalg import apply, at_most
 from overcast.models.base import too_large
 from overcast.models.linear.rows import Rows, inverse_and_log_det
 from overcast.models.linear.weighted import SMALLEST_SIZE, Settings, Weighted, picked
+from overcast.models.prior import SMALLEST_NOISE
 
 # A renewal takes SWEEPS fixed-point steps while there are fewer rounds than twice the parameters; later, one step from
 # the last weights.
 SWEEPS = 3
 # The guess of the noise before the first reward counts as this many rounds: enough to start from.
 PRIOR = 1e-3
-# The variance of the noise is at least this share of the rewards' mean square, so that the fit stays well conditioned.
-SMALLEST_NOISE = 1e-8
 # Sums of squares lose twice the digits. If an entry of the inverse, with columns scaled to unit length, exceeds this,
 # the rounds themselves are factorised.
 MAX_CONDITION = 1e9
