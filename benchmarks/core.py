@@ -161,7 +161,7 @@ def comparisons() -> list[Comparison]:
             course(oc.LinearModel(quadratic), 100, forecasts, 1000),
             course(oc.LinearModel(quadratic, ridge=1.0), 100, forecasts, 1000),
             1000,
-            2.7,
+            3.0,
         ),
         Comparison(
             "50 blocks of 20: all learnt / ridge given",

@@ -81,9 +81,15 @@ def test_a_constant_coordinate_centres_the_others(at: int, level: float) -> None
     np.testing.assert_allclose(others.std(axis=0), 1.0, rtol=1e-12)
 
 
-def test_without_a_constant_coordinates_have_mean_square_one() -> None:
+def _times(points: Array) -> Array:
+    """Return the mean square of coordinates over their variance, or over a hundredth of itself if that is larger."""
+    squares = (points**2).mean(axis=0)
+    return np.asarray(squares / np.maximum(points.var(axis=0), 0.01 * squares))
+
+
+def test_without_a_constant_coordinates_have_variance_one() -> None:
     side = of_moments(SEEN)
-    np.testing.assert_allclose(((CONTEXTS @ side.matrix.T) ** 2).mean(axis=0), 1.0, rtol=1e-12)
+    np.testing.assert_allclose((CONTEXTS @ side.matrix.T).var(axis=0), 1.0, rtol=1e-12)
     np.testing.assert_array_equal(side.one, np.zeros(2))
     zeros = of_moments(Moments(np.zeros(2), np.zeros(2)))
     np.testing.assert_array_equal(zeros.matrix, np.eye(2))
@@ -106,9 +112,11 @@ def test_any_combination_of_coordinates_may_be_the_constant(vectors: Array) -> N
     np.testing.assert_allclose(standard @ standard.T, 1.0 + centred @ centred.T, rtol=1e-9, atol=1e-9)
 
 
-def test_vectors_that_span_no_constant_have_mean_square_one() -> None:
+def test_vectors_that_span_no_constant_have_variance_one_unless_they_hardly_vary() -> None:
     side = of_vectors(VECTORS)
-    np.testing.assert_allclose(((VECTORS @ side.matrix.T) ** 2).mean(axis=0), 1.0, rtol=1e-12)
+    standard = VECTORS @ side.matrix.T
+    assert standard[:, 1].var() == pytest.approx(1.0)
+    assert (standard[:, 0] ** 2).mean() == pytest.approx(100.0)  # it varies by a twentieth of its size
     np.testing.assert_array_equal(side.one, np.zeros(2))
 
 
@@ -254,18 +262,41 @@ def test_a_constant_context_makes_a_constant_where_the_actions_allow_for_it(
 
 @pytest.mark.parametrize("name", [name for name in CASES if "polynomial" not in name])
 def test_standard_features_are_of_one_size(name: str) -> None:
-    """Over actions and contexts together they have mean square one, and COMMON^2 where no action changes them."""
+    """Over actions and contexts they have the variance that follows from each side, and COMMON^2 times it where no
+    action changes them; quadratic terms have mean square one instead."""
     design, frame = _standard(name)
     found = np.stack([_written_out(design, design.view(PointMass(c)), frame) for c in CONTEXTS])
     if len(design.shape) > 1:
         found = found * math.sqrt(design.shape[0])  # each action has features in one block alone
     squares = (found**2).mean(axis=(0, 1))
+    of_actions, of_contexts = _times(VECTORS), _times(CONTEXTS)
     if "constant" in name:  # the constant may be any combination of the three action terms: it counts in the sum
-        times = 2 if name.startswith("bilinear") else 1
-        assert squares.sum() == pytest.approx(len(squares) + times * (COMMON**2 - 1.0), rel=1e-6)
+        total = 2.0 + COMMON**2
+        total = total * of_contexts.sum() if name.startswith("bilinear") else total + of_contexts.sum()
+        assert squares.sum() == pytest.approx(total, rel=1e-6)
     else:
-        common = np.isin(np.arange(len(squares)), [2, 3] if name == "quadratic" else [])  # the squares of contexts
-        np.testing.assert_allclose(squares, np.where(common, COMMON**2, 1.0), rtol=1e-6)
+        expected = {
+            "bilinear": np.multiply.outer(of_actions, of_contexts).ravel(),
+            "linear": np.concatenate([of_actions, of_contexts]),
+            "disjoint": np.tile(of_contexts, 3),
+            "quadratic": np.array([1.0, 1.0, COMMON**2, COMMON**2, 1.0, 1.0]),  # the squares of contexts are common
+        }
+        np.testing.assert_allclose(squares, expected[name], rtol=1e-6)
+
+
+@each_case
+def test_diversity_is_the_share_of_features_that_contexts_move(name: str) -> None:
+    """Of what actions change: a centred context term counts in full, one about zero by its variance."""
+    _, frame = _standard(name)
+    moved = (CONTEXTS.var(axis=0) / (CONTEXTS**2).mean(axis=0)).mean()
+    expected = {
+        "linear": 0.0,
+        "linear, constant action": 0.0,
+        "quadratic": 0.5 * moved,
+        "polynomial": 4 / 9,  # x1, x2, their squares and product, and x1 and x2 times c1 and c2
+        "cubic polynomial": 16 / 25,  # 9 of x alone; 5 up to degree two times c1 and c2; 2 times three of degree two
+    }
+    assert float(frame.diversity) == pytest.approx(expected.get(name, moved), rel=1e-9)
 
 
 def test_polynomials_of_actions_are_orthonormal_over_them() -> None:

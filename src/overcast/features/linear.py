@@ -12,7 +12,7 @@ from overcast._check import Array
 from overcast._linalg import Indices
 from overcast.beliefs.base import Beliefs
 from overcast.features.separable import Separable
-from overcast.features.standard import Moments, Side, of_moments, of_vectors
+from overcast.features.standard import Moments, Side, of_moments, of_vectors, variety
 
 
 @dataclass(frozen=True)
@@ -100,6 +100,9 @@ class Bilinear(Separable):
 
     def standard_contexts(self, moments: Moments) -> Side:
         return of_moments(moments)
+
+    def variety(self, moments: Moments) -> Array:
+        return variety(moments)
 
     def _term_names(self, actions: Sequence[str], contexts: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
         return actions, contexts

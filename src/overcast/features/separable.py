@@ -15,7 +15,7 @@ from overcast.beliefs._moments import average
 from overcast.beliefs.base import Belief, Beliefs, NoClosedForm
 from overcast.features.base import FeatureMap, no_closed_form
 from overcast.features.design import Design, Index, Row, View, pick
-from overcast.features.standard import Frame, Moments, Side, full, scaled, slim, turned, variety, widened
+from overcast.features.standard import Frame, Moments, Side, full, scaled, slim, turned, widened
 
 # With at most this many terms p, a table stores the p (p + 1) / 2 distinct products z_i z_j of every action, and one
 # matrix product gives the quadratic forms z^T G z of all actions. A larger table takes longer to read than it saves.
@@ -93,7 +93,8 @@ class Separable(FeatureMap):
 
     def variety(self, moments: Moments) -> Array:
         """Return the share of each standard context term's mean square that comes from its variance, (..., q)."""
-        return variety(moments)
+        square = moments.mean**2 + moments.variance
+        return np.asarray(moments.variance / np.where(square > 0.0, square, 1.0))
 
     def actions_change(self, j: Indices) -> Indices:
         """Return which features actions change, as places, from the action term j of each (d,)."""

@@ -580,7 +580,7 @@ def test_open_decisions_narrow_what_they_will_tell(
     found = learner.awaiting(waiting, share).estimate(view)
     np.testing.assert_allclose(found.mean, before.mean, rtol=1e-12, atol=1e-12)
     fit, seen = learner._seeing(view)
-    weight, d = share * float(fit.state()["weights"].mean()), fit.shape[-1]
+    weight, d = share * float(fit.state()["weight"]), fit.shape[-1]
     inverse = fit.inverse.reshape(-1, d, d).copy()  # one matrix per block
     for row in waiting:
         at = 0 if row.block is None else int(row.block)

@@ -235,7 +235,7 @@ def test_the_papers_confidence_is_refused_where_more_than_theta_is_learnt(given:
 
 
 def test_the_default_beta_follows_from_what_rewards_determine() -> None:
-    """1 - gamma / t and noise^2 gamma / t, from the learner, are what the policy's formula takes."""
+    """1 - gamma / t, gamma over all weights and the diversity of contexts are what the policy's formula takes."""
     env = oc.environments.Synthetic(k=9, dim=2)
     bandit = oc.Bandit(np.random.default_rng(0).normal(size=(9, 2)), LinearModel(env.features), oc.UCB())
     rng = np.random.default_rng(1)
@@ -243,10 +243,11 @@ def test_the_default_beta_follows_from_what_rewards_determine() -> None:
         decision = bandit.decide(Gaussian(rng.normal(size=2), 0.5))
         fit: Any = bandit._learner.fit  # type: ignore[union-attr]
         gamma = float(fit.gamma) if t else 0.0
-        share, even = 1.0 - gamma / max(t, 1), float(fit.noise2) * max(gamma, 1.0) / max(t, 1)
+        share, even = 1.0 - gamma / max(t, 1), max(gamma, 1.0) / max(t, 1) / float(fit.weight)
         for option in decision.top(9):
             told: Any = outlook([option.mean], [option.width])
             told._learner.residual_share, told._learner.even_variance = share, even
+            told._learner.diversity = None if fit.frame is None else float(fit.frame.diversity)
             expected = oc.UCB().scores(told, Progress(t + 1, 0.0, None, 9), rng)
             assert option.score == pytest.approx(float(expected[0]), rel=1e-8)
         bandit.learn(decision, float(rng.normal()))

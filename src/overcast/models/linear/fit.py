@@ -14,7 +14,7 @@ from overcast.features.design import Row
 from overcast.features.standard import Frame, Moments
 
 # Least share of a direction's precision that comes from data; less is lost in rounding.
-MIN_SHARE = 1e-12
+MIN_SHARE = 1e-8
 
 
 class Fit(ABC):

@@ -244,7 +244,9 @@ class Kept:
         """Return the rounds in use, or the n oldest, of one array; None if there is no such array."""
         axis, array = self.axes.get(name), getattr(self, f"_{name}")
         last = self._last if n is None else self._first + n
-        return None if axis is None else np.moveaxis(np.moveaxis(array, axis, 0)[self._first : last], 0, axis)
+        if axis is None:
+            return None
+        return array[..., self._first : last, :] if axis == -2 else array[..., self._first : last]
 
     def state(self) -> dict[str, Array]:
         return {name: np.array(self._used(name)) for name in self.axes}
