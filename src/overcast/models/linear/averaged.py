@@ -24,6 +24,10 @@ YOUNG = 8
 # logarithm of kappa beforehand.
 KAPPAS = 8.0 ** np.arange(-4, 5)
 KAPPA_SPREAD = 1.5
+# The variances of rounds are trusted beforehand as if they had been right in so many rounds. Leverages count up to
+# MAX_LEVERAGE.
+TRUSTED = 100
+MAX_LEVERAGE = 0.9
 
 
 class Averaged(Weighted):
@@ -177,6 +181,8 @@ class Averaged(Weighted):
             if self.aware and self._settings.noise is None:
                 self._learn_kappa(rows, rewards, ages)
             v = np.broadcast_to(self.variance(rows), rewards.shape)
+            if self.aware and self._settings.noise is None:
+                self._widen(rows, rewards, ages, v)
         values = (self.theta, self.inverse, self.log_det, self.ridge, self.noise2)
         if not all(np.isfinite(value).all() for value in values):
             raise too_large("LinearModel")
@@ -298,6 +304,20 @@ class Averaged(Weighted):
         share /= share.sum(axis=-1, keepdims=True)
         self.kappa = np.where(known, (share * kappa).sum(axis=-1), self.kappa)
         self.noise2 = np.where(known, (share * noise2).sum(axis=-1), self.noise2)
+
+    def _widen(self, rows: Rows, rewards: Array, ages: Array, v: Array) -> None:
+        """Widen the covariance of theta if the rounds that determine it err by more than their variances v (..., n) say.
+
+        With leverages h_s, r_s^2 / (v_s (1 - h_s)) is one on average. Weights 1 / v_s favour rounds whose variance came
+        out too small, so its mean, weighed by leverage, may be larger.
+        """
+        leverage = np.clip(ages * rows.quadratic(self.inverse) / v, 0.0, MAX_LEVERAGE)
+        errors = (rewards - rows.along(self.theta)) ** 2 * ages / v / (1.0 - leverage)
+        weight = leverage.sum(axis=-1)
+        found = (leverage * errors).sum(axis=-1) / np.where(weight > 0.0, weight, 1.0)
+        rounds = rewards.shape[-1]
+        factor = np.maximum((rounds * found + TRUSTED) / (rounds + TRUSTED), 1.0)
+        self.inverse = self.inverse * self._per_matrix(np.where(self._sized, factor, 1.0))
 
     def _sum(self, values: Array) -> Array:
         """Return the sum over theta's axes."""

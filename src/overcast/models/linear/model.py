@@ -27,8 +27,9 @@ class LinearModel(Model):
     With psi_s the expected (or sampled) feature of a hidden round (Algorithm 1) and phi(x_s, c_s) of a revealed one
     (Algorithm 2), theta-hat = P^-1 sum_s psi_s y_s / v_s where P = ridge I + sum_s psi_s psi_s^T / v_s. If only
     the ridge is given, this is the paper's estimate: v_s = 1, and P is its V_t. Without a ridge, the model learns all
-    from the rewards: the variance v_s = theta^T Cov_mu(phi) theta + noise^2 of every round, and noise and ridge by
-    evidence maximisation. Then units of rewards and features do not matter, and widths are standard deviations.
+    from the rewards: the variance v_s = kappa theta^T Cov_mu(phi) theta + noise^2 of every round, and the strength of
+    the signal, averaged by its evidence, in standard features. Then units and zero points of actions, contexts and
+    rewards do not matter, and widths are standard deviations (`docs/notation.md`).
 
     Parameters
     ----------
