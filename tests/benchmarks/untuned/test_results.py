@@ -36,10 +36,11 @@ def test_the_default_is_ahead_of_tuned_opponents_on_average(part: str) -> None:
 
 @pytest.mark.parametrize("part", PARTS)
 def test_intervals_cover_what_they_state_from_round_100_on(part: str) -> None:
+    """Within the error of each share, which follows from 300 runs."""
     for row in RESULTS["ucb"][part]["problems"]:
-        for t, (share, _) in row["coverage"].items():
+        for t, (share, error) in row["coverage"].items():
             if int(t) >= 100:
-                assert LOW <= share <= HIGH, (row["name"], row["setting"], t, share)
+                assert LOW - error <= share <= HIGH + error, (row["name"], row["setting"], t, share)
 
 
 def test_the_readme_shows_the_results() -> None:

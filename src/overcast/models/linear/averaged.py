@@ -306,7 +306,7 @@ class Averaged(Weighted):
         self.noise2 = np.where(known, (share * noise2).sum(axis=-1), self.noise2)
 
     def _widen(self, rows: Rows, rewards: Array, ages: Array, v: Array) -> None:
-        """Widen the covariance of theta if the rounds that determine it err by more than their variances v (..., n) say.
+        """Widen the covariance of theta if the rounds that determine it err by more than their variances v (..., n).
 
         With leverages h_s, r_s^2 / (v_s (1 - h_s)) is one on average. Weights 1 / v_s favour rounds whose variance came
         out too small, so its mean, weighed by leverage, may be larger.
