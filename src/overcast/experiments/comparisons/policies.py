@@ -203,7 +203,7 @@ def _draw_panel(ax: Axes, outcome: Outcome, setting: Setting) -> None:
     for i, place in enumerate(places):
         colour, marker = KINDS[place.kind]
         if means[i] > edge > means[0]:
-            short = f"{means[i]:,.0f}" if abs(means[i]) >= 100.0 else f"{means[i]:.2g}"
+            short = f"{means[i]:,.0f}" if abs(means[i]) >= 9.95 else f"{means[i]:.2g}"
             ax.annotate(f"{short} →", (edge, -i), ha="right", va="center", color=colour, fontsize=8)
             continue
         fill = colour if place.tied else "white"
