@@ -6,7 +6,7 @@ import copy
 import os
 import uuid
 from contextlib import AbstractContextManager, nullcontext
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,7 +33,6 @@ MAX_REWARD = 1e150
 # A bandit that was saved and loaded very often knows the marks of so many earlier instances; it says of older
 # decisions only that it does not know them.
 KNOWN_TOKENS = 100
-
 
 # Open decisions, the latest, that count as if they had paid what is expected of them.
 MAX_AWAITED = 256
@@ -393,6 +392,8 @@ class Bandit:
             bandit._round = _check.integer("file", "round", header["round"], at_least=0)
             bandit._rewards = _check.integer("file", "rewards", header["rewards"], at_least=0)
             bandit._rewarded = _check.integer("file", "rewarded", header["rewarded"], at_least=0)
+            if bandit._rewarded > bandit._round:
+                raise ValueError("a decision that was never made has its reward")
             bandit._dim = header["dim"]
             if header["recalibrate"] is not None:
                 bandit._recalibrated = Recalibrated(header["recalibrate"])
@@ -411,6 +412,9 @@ class Bandit:
         """Return n open decisions from a file, after checking that they fit."""
         assert self._learner is not None
         found = _records.unpack(Waiting, _within("open.", arrays), n, {"evidence": self._learner.evidence_type})
+        rounds = [0, *(one.round for one in found)]
+        if any(a >= b for a, b in pairwise(rounds)) or rounds[-1] > self._round:
+            raise ValueError("the open decisions are out of order")
         for action, _, evidence, stated in found:
             if not 0 <= action < len(self._actions):
                 raise ValueError("an open decision is about an action that does not exist")

@@ -56,7 +56,7 @@ class Quadratic(Separable):
         return Side(side.matrix, one)
 
     def actions_change(self, j: Indices) -> Indices:
-        return np.flatnonzero(j != len(j) // 3)
+        return np.flatnonzero(j != len(j) // 3)  # all but the squares of contexts, whose action term is 1
 
     def _term_names(self, actions: Sequence[str], contexts: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
         squares = [f"{name}^2" for name in actions], [f"{name}^2" for name in contexts]

@@ -58,7 +58,6 @@ def test_what_is_asked_of_every_round(leading: tuple[int, ...], grouped: bool) -
     rows, psi = world.rows, world.psi
     for got, expected in (
         (rows.along(world.theta), world.each(lambda at: psi[at] @ world.of(at, world.theta))),
-        (rows.squares(), world.each(lambda at: psi[at] @ psi[at])),
         (rows.quadratic(world.matrix), world.each(lambda at: psi[at] @ world.of(at, world.matrix) @ psi[at])),
         (
             rows.context_variance(world.matrix),
@@ -138,7 +137,7 @@ def test_rounds_come_back_in_order(shape: tuple[int, ...], aware: bool, leading:
     np.testing.assert_array_equal(
         rounds.rows(5).along(np.ones((*leading, *shape)))[..., -1], np.full(leading, 11.0 * D)
     )
-    assert rounds.rows().squares().shape == (*leading, 53)
+    assert rounds.rows().shape == (*leading, 53)
 
 
 @each_leading

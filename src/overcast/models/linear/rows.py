@@ -34,10 +34,6 @@ class Rows:
         """Return psi^T theta, shape (..., n)."""
         return apply(self.psi, theta)
 
-    def squares(self) -> Array:
-        """Return psi^T psi, shape (..., n)."""
-        return np.asarray(np.vecdot(self.psi, self.psi))
-
     def quadratic(self, inverse: Array) -> Array:
         """Return psi^T P^-1 psi, shape (..., n)."""
         return np.asarray(np.vecdot(self.psi @ inverse, self.psi))
@@ -98,9 +94,6 @@ class GroupedRows(Rows):
 
     def along(self, theta: Array) -> Array:
         return self._by_round(np.vecdot(self.psi, theta.reshape(-1, self.psi.shape[-1])[self._group]))
-
-    def squares(self) -> Array:
-        return self._by_round(super().squares())
 
     def quadratic(self, inverse: Array) -> Array:
         half, inverse = np.empty_like(self.psi), inverse.reshape(-1, *inverse.shape[-2:])
