@@ -15,9 +15,13 @@ from overcast.beliefs.stacked import Catalogue
 from overcast.features import Bilinear, Design, Disjoint, FeatureMap, Function, Linear, Polynomial, Quadratic
 from overcast.features.standard import (
     COMMON,
+    NEARLY,
     Moments,
+    constant_of_moments,
+    constant_of_vectors,
     full,
     hermite,
+    nearly,
     of_moments,
     of_vectors,
     orthonormal,
@@ -26,6 +30,7 @@ from overcast.features.standard import (
     shifted,
     slim,
     turned,
+    widened,
 )
 
 C, N = 2, 400
@@ -45,8 +50,9 @@ CASES: dict[str, tuple[FeatureMap, Array]] = {
     "cubic polynomial": (Polynomial(3), VECTORS),
     "disjoint": (Disjoint(3), np.eye(3)),
 }
-#: whether a constant is among the functions, if no context is constant
+#: where a constant is among the functions, if no context is constant, and where one of them is nearly constant
 CONSTANT = {"linear, constant action", "polynomial", "cubic polynomial"}
+NEAR = {"bilinear", "bilinear, constant action", "disjoint"}
 each_case = pytest.mark.parametrize("name", CASES)
 
 
@@ -226,11 +232,59 @@ def test_rows_follow_the_frame(name: str) -> None:
 @each_case
 def test_one_is_the_function_that_is_one_everywhere(name: str) -> None:
     design, frame = _standard(name)
-    assert bool(frame.one.any()) == (name in CONSTANT)
+    assert bool(frame.one.any()) == (name in CONSTANT | NEAR)
+    views = [design.through(design.view(PointMass(c)), frame) for c in CONTEXTS]
+    values = np.array([design.along(view, frame.one) for view in views])
     if name in CONSTANT:
-        for c in CONTEXTS[:3]:
-            view = design.through(design.view(PointMass(c)), frame)
-            np.testing.assert_allclose(design.along(view, frame.one), 1.0, rtol=1e-9)
+        np.testing.assert_allclose(values, 1.0, rtol=1e-9)
+    if name in NEAR:  # each side is off by NEARLY at most
+        assert 0.0 < ((values - 1.0) ** 2).mean() < 2.0 * NEARLY
+
+
+def test_the_nearest_constant_of_uncorrelated_coordinates() -> None:
+    """E (u^T x - 1)^2 = (u^T m - 1)^2 + sum u^2 v is lowest at the solution of (diag(v) + m m^T) u = m."""
+    mean, variance = np.array([[3.0, -1.0, 0.0], [0.0, 0.0, 0.0]]), np.array([[0.5, 4.0, 2.0], [1.0, 0.0, 3.0]])
+    u, error = constant_of_moments(Moments(mean, variance))
+    best = np.linalg.solve(np.diag(variance[0]) + np.outer(mean[0], mean[0]), mean[0])
+    np.testing.assert_allclose(u[0], best, rtol=1e-12)
+    assert error[0, 0] == pytest.approx((best @ mean[0] - 1.0) ** 2 + best**2 @ variance[0])
+    np.testing.assert_array_equal(u[1], np.zeros(3))
+    assert error[1, 0] == 1.0
+
+
+def test_the_nearest_constant_of_vectors() -> None:
+    stacked = np.stack([VECTORS, RNG.normal(size=VECTORS.shape)])
+    u, error = constant_of_vectors(stacked)
+    for vectors, found, wrong in zip(stacked, u, error[:, 0], strict=True):
+        best = np.linalg.lstsq(vectors, np.ones(len(vectors)))[0]
+        np.testing.assert_allclose(found, best, rtol=1e-9)
+        assert wrong == pytest.approx(((vectors @ best - 1.0) ** 2).mean())
+
+
+def test_what_is_nearly_constant_counts_and_what_is_not_does_not() -> None:
+    """With mean 1, the squared error is v / (1 + v)."""
+    at = NEARLY / (1.0 - NEARLY)
+    near, far = (Moments(np.ones(1), np.array([at * times])) for times in (0.99, 1.01))
+    side = nearly(of_moments(near), constant_of_moments(near))
+    assert float((side.one @ side.matrix)[0]) == pytest.approx(1.0 - NEARLY, rel=0.01)
+    assert not nearly(of_moments(far), constant_of_moments(far)).one.any()
+
+
+def test_a_constant_is_preferred_to_what_is_nearly_one() -> None:
+    both = Moments(np.array([5.0, 2.0]), np.array([0.01, 0.0]))
+    np.testing.assert_array_equal(nearly(of_moments(both), constant_of_moments(both)).one, [0.0, 1.0])
+
+
+def test_only_a_constant_is_widened() -> None:
+    exact, near = of_vectors(WITH_ONE), nearly(of_vectors(VECTORS), constant_of_vectors(VECTORS))
+    for side, vectors, times in ((exact, WITH_ONE, COMMON), (near, VECTORS, 1.0)):
+        assert side.one.any()
+        terms = vectors @ side.matrix.T
+        wider, more = widened(side, terms)
+        np.testing.assert_allclose(more @ wider.one, terms @ side.one, rtol=1e-12)
+        np.testing.assert_allclose(vectors @ wider.matrix.T, more, rtol=1e-9)
+        along = side.one / np.linalg.norm(side.one)
+        np.testing.assert_allclose(more @ along, times * (terms @ along), rtol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -254,10 +308,8 @@ def test_a_constant_context_makes_a_constant_where_the_actions_allow_for_it(
     each = [design.moments(design.view(PointMass(c))) for c in contexts]
     means = np.array([one.mean for one in each if one is not None])
     frame = design.frame(Moments(means.mean(axis=0), means.var(axis=0)))
-    assert bool(frame.one.any()) == has
-    if has:
-        view = design.through(design.view(Gaussian(contexts[0], [1.0, 0.0, 0.1])), frame)
-        np.testing.assert_allclose(design.along(view, frame.one), 1.0, rtol=1e-9)
+    view = design.through(design.view(Gaussian(contexts[0], [1.0, 0.0, 0.1])), frame)
+    assert np.allclose(design.along(view, frame.one), 1.0, rtol=1e-9) == has
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if "polynomial" not in name])

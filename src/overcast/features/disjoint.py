@@ -15,7 +15,17 @@ from overcast.beliefs.base import Beliefs
 from overcast.features.base import FeatureMap, no_closed_form
 from overcast.features.design import Design, Index, Row, View, pick
 from overcast.features.linear import Bilinear
-from overcast.features.standard import Frame, Moments, full, of_moments, slim, turned, variety
+from overcast.features.standard import (
+    Frame,
+    Moments,
+    constant_of_moments,
+    full,
+    nearly,
+    of_moments,
+    slim,
+    turned,
+    variety,
+)
 
 # The context terms of this map are the context itself.
 _CONTEXT = Bilinear()
@@ -84,7 +94,7 @@ class DisjointDesign(Design):
         return Moments(view.terms, np.broadcast_to(view.beliefs.variance() * (1.0 + view.excess), view.terms.shape))
 
     def frame(self, moments: Moments) -> Frame:
-        matrix, one = of_moments(moments)
+        matrix, one = nearly(of_moments(moments), constant_of_moments(moments))
         matrix = slim(matrix)
         diversity = np.asarray(variety(moments).mean(axis=-1))
         return Frame(matrix, matrix, np.repeat(one[..., None, :], self.shape[0], axis=-2), diversity)

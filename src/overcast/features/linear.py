@@ -12,7 +12,16 @@ from overcast._check import Array
 from overcast._linalg import Indices
 from overcast.beliefs.base import Beliefs
 from overcast.features.separable import Separable
-from overcast.features.standard import Moments, Side, of_moments, of_vectors, variety
+from overcast.features.standard import (
+    Moments,
+    Side,
+    constant_of_moments,
+    constant_of_vectors,
+    nearly,
+    of_moments,
+    of_vectors,
+    variety,
+)
 
 
 @dataclass(frozen=True)
@@ -96,10 +105,10 @@ class Bilinear(Separable):
         return np.repeat(np.arange(a), c), np.tile(np.arange(c), a)
 
     def standard_actions(self, actions: Array) -> Side:
-        return of_vectors(actions)
+        return nearly(of_vectors(actions), constant_of_vectors(actions))
 
     def standard_contexts(self, moments: Moments) -> Side:
-        return of_moments(moments)
+        return nearly(of_moments(moments), constant_of_moments(moments))
 
     def variety(self, moments: Moments) -> Array:
         return variety(moments)

@@ -101,7 +101,7 @@ class Separable(FeatureMap):
         return np.arange(len(j))
 
     def constant(self, of_action: Array, of_context: Array, j: Indices, m: Indices) -> Array:
-        """Return the parameters (..., d) of the function that is 1 everywhere, zeros if there is none.
+        """Return the parameters (..., d) of the function that is 1 everywhere, or nearly so; zeros if there is none.
 
         of_action, of_context : (..., p) and (..., q), the same for functions of one side alone
         j, m : (d,) `pairs`

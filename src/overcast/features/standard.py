@@ -24,8 +24,8 @@ SPANNED = 1e-8
 LEAST_VARIATION = 0.1
 # Polynomials that vanish on all actions up to this size, beside 1, are left out.
 VANISHING = 1e-8
-
-
+# The best approximation of a constant counts as one if its mean squared error is at most this.
+NEARLY = 0.1
 # What no action changes may be this much larger than what actions change: the standard deviation of its parameters
 # beforehand, as a multiple of that of the others.
 COMMON = 1.3
@@ -42,7 +42,7 @@ class Side(NamedTuple):
     """Standard terms of one side, action or context: they are `matrix` times the terms.
 
     matrix : (..., p, p)
-    one : (..., p) standard terms times this are 1 everywhere; zeros unless a constant is among the functions
+    one : (..., p) standard terms times this are 1 everywhere, or nearly so; zeros if they do not come near a constant
     """
 
     matrix: Array
@@ -55,7 +55,8 @@ class Frame(NamedTuple):
     terms : (..., n, n) turns the terms of a view into standard ones; (..., n) if it is diagonal
     matrix : (..., d, d) turns the features of a row into standard ones; of any block, if there are blocks; (..., d) if
         it is diagonal
-    one : in the shape of theta, the parameters of the function that is 1 everywhere; zeros if there is none
+    one : in the shape of theta, the parameters of the function that is 1 everywhere, or nearly so; zeros if there is
+        none
     diversity : (...) share of the mean square of standard features that comes from contexts that differ, from 0 to 1
     """
 
@@ -90,11 +91,13 @@ def scaled(size: Array) -> Side:
 def widened(side: Side, terms: Array) -> tuple[Side, Array]:
     """Return action terms (..., k, p), and the side they belong to, with the constant among them COMMON times larger.
 
-    Its products with context terms are what no action changes.
+    Its products with context terms are what no action changes. What is only nearly constant stays as it is.
     """
-    length2 = (side.one**2).sum(axis=-1)[..., None, None]
-    stretch = (COMMON - 1.0) * side.one[..., :, None] * side.one[..., None, :] / np.where(length2 > 0.0, length2, 1.0)
-    return Side(side.matrix + stretch @ side.matrix, side.one / COMMON), terms + terms @ stretch
+    exact = (np.abs((terms @ side.one[..., None])[..., 0] - 1.0) <= SPANNED).all(axis=-1, keepdims=True)
+    one = side.one * exact
+    length2 = (one**2).sum(axis=-1)[..., None, None]
+    stretch = (COMMON - 1.0) * one[..., :, None] * one[..., None, :] / np.where(length2 > 0.0, length2, 1.0)
+    return Side(side.matrix + stretch @ side.matrix, side.one / np.where(exact, COMMON, 1.0)), terms + terms @ stretch
 
 
 def variation(moments: Moments) -> Array:
@@ -123,6 +126,31 @@ def of_moments(moments: Moments) -> Side:
     return Side(matrix, first)
 
 
+def constant_of_moments(moments: Moments) -> tuple[Array, Array]:
+    """Return the combination u (..., p) of uncorrelated coordinates x with these moments for which u^T x comes nearest
+    to 1, and its mean squared error (..., 1): u = m / v / (1 + t) and 1 / (1 + t), with t = sum m^2 / v."""
+    mean, variance = moments
+    u = np.divide(mean, variance, out=np.zeros(mean.shape), where=variance > CONSTANT * mean * mean)
+    error = 1.0 / (1.0 + (u * mean).sum(axis=-1, keepdims=True))
+    return u * error, error
+
+
+def constant_of_vectors(vectors: Array) -> tuple[Array, Array]:
+    """Return the same for vectors (..., k, p), by least squares."""
+    size = np.sqrt((vectors**2).mean(axis=-2))
+    size = np.where(size > 0.0, size, 1.0)
+    u = np.linalg.pinv(vectors / size[..., None, :], rcond=1e-10).sum(axis=-1) / size
+    return u, (((vectors @ u[..., None])[..., 0] - 1.0) ** 2).mean(axis=-1, keepdims=True)
+
+
+def nearly(side: Side, constant: tuple[Array, Array]) -> Side:
+    """Return a side of coordinates with the `one` of what is nearly a constant, unless it has a constant."""
+    u, error = constant
+    near = (error <= NEARLY) & ~side.one.any(axis=-1, keepdims=True)
+    one = np.divide(u, side.matrix.diagonal(axis1=-2, axis2=-1), out=np.zeros(u.shape), where=near)
+    return Side(side.matrix, side.one + one)
+
+
 def variety(moments: Moments) -> Array:
     """Return the share of each coordinate's mean square that comes from its variance, once it is standard, (..., q)."""
     mean, variance = moments
@@ -134,14 +162,13 @@ def variety(moments: Moments) -> Array:
 
 def of_vectors(vectors: Array) -> Side:
     """Return the same for vectors (..., k, p), where any combination of coordinates may be constant."""
-    size = np.sqrt((vectors**2).mean(axis=-2))
-    size = np.where(size > 0.0, size, 1.0)
-    u = np.linalg.pinv(vectors / size[..., None, :], rcond=1e-10).sum(axis=-1) / size
-    spans = (np.abs((vectors @ u[..., None])[..., 0] - 1.0) <= SPANNED).all(axis=-1)
+    u, _ = constant_of_vectors(vectors)
+    spans = np.asarray((np.abs((vectors @ u[..., None])[..., 0] - 1.0) <= SPANNED).all(axis=-1))
     if not spans.any():
         return scaled(variation(Moments(vectors.mean(axis=-2), vectors.var(axis=-2))))
     mean, deviation = vectors.mean(axis=-2), vectors.std(axis=-2)
-    deviation = np.where(deviation > math.sqrt(CONSTANT) * size, deviation, size)
+    size = np.sqrt((vectors**2).mean(axis=-2))
+    deviation = np.where(deviation > math.sqrt(CONSTANT) * size, deviation, np.where(size > 0.0, size, 1.0))
     eye = np.eye(vectors.shape[-1])
     centred = (eye - mean[..., :, None] * u[..., None, :]) / deviation[..., None]
     matrix = _triangular(np.concatenate([u[..., None, :], centred], axis=-2))

@@ -16,7 +16,7 @@ from overcast.policies.outlook import Outlook
 
 # How fast the default beta grows for actions that lag behind, the share of it that diverse contexts make needless, and
 # their diversity under a model that cannot say.
-GROWTH, OFFSET, UNKNOWN = 1.5, 0.8, 0.5
+GROWTH, OFFSET, UNKNOWN = 0.75, 0.8, 0.5
 
 Beta = float | Callable[[int], float] | Confidence | None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,7 +32,7 @@ from support import refused
 D = 3
 each_setting = pytest.mark.parametrize("settings", LEARNT.values(), ids=LEARNT.keys())
 each_weights = pytest.mark.parametrize("aware", [True, False], ids=["variance", "equal"])
-each_frame = pytest.mark.parametrize("framed", [True, False], ids=["standard features", "features as they are"])
+Frames = Callable[[Moments], Frame]
 
 
 def _frame(moments: Moments) -> Frame:
@@ -46,6 +47,17 @@ def _frame(moments: Moments) -> Frame:
     return Frame(matrix, matrix, one, np.zeros(()))
 
 
+def _near(moments: Moments) -> Frame:
+    """Return the same features, of which a combination is nearly constant."""
+    frame = _frame(moments)
+    return frame._replace(one=frame.one + np.array([-0.1, 0.2, 0.1]))
+
+
+each_frame = pytest.mark.parametrize(
+    "framed", [_frame, _near, None], ids=["standard features", "a near constant", "features as they are"]
+)
+
+
 @dataclass
 class World:
     """n rounds of features (1, c_1, c_2) under beliefs, for any leading axes."""
@@ -54,7 +66,7 @@ class World:
     covs: Array  # (n, ..., d, d)
     rewards: Array  # (n, ...)
 
-    def row(self, t: int, aware: bool, framed: bool, at: Any = ()) -> Row:
+    def row(self, t: int, aware: bool, framed: Any, at: Any = ()) -> Row:
         psi, cov = self.psi[t][at], self.covs[t][at]
         variance = cov.diagonal(axis1=-2, axis2=-1)[..., 1:]
         seen = Moments(psi[..., 1:], variance) if framed else None
@@ -74,16 +86,16 @@ def _world(n: int, leading: tuple[int, ...] = (), seed: int = 0) -> World:
     return World(psi, root @ root.swapaxes(-1, -2), rewards)
 
 
-def _shares(psi: Array, rewards: Array, v: Array, ages: Array, unit: Array, constant: bool, freedom: float) -> Array:
+def _shares(psi: Array, rewards: Array, v: Array, ages: Array, unit: Array, flat: Array, freedom: float) -> Array:
     """Return the share of each ratio by the density of the rewards, without its constant, and without its scale.
 
-    Rewards are N(mu 1, s^2 K) with K = diag(v) + unit psi psi^T. A flat mu leaves the part orthogonal to it; the prior
-    1 / s^2 leaves the density of a direction, (y^T K^-1 y)^(-n / 2) |K|^(-1/2).
+    Rewards are N(mu flat, s^2 K) with flat (n,) and K = diag(v) + unit psi psi^T. A flat prior of mu leaves the part
+    orthogonal to it; the prior 1 / s^2 leaves the density of a direction, (y^T K^-1 y)^(-n / 2) |K|^(-1/2).
     """
     found = []
     for u in unit:
         K = np.diag(v / ages) + u * psi @ psi.T
-        B = null_space(np.ones((1, len(v)))) if constant else np.eye(len(v))
+        B = null_space(flat[None]) if flat.any() else np.eye(len(v))
         K, y = B.T @ K @ B, B.T @ rewards
         square = float(y @ np.linalg.solve(K, y))
         found.append(-0.5 * np.linalg.slogdet(K)[1] - 0.5 * freedom * math.log(square))
@@ -98,7 +110,7 @@ class Naive:
 
     settings: Settings
     aware: bool
-    framed: bool
+    framed: Frames | None
     rows: list[Row] = field(default_factory=list)
     covs: list[Array] = field(default_factory=list)
     rewards: list[float] = field(default_factory=list)
@@ -148,7 +160,7 @@ class Naive:
             seen = [row.seen for row in self.rows if row.seen is not None] + ([] if beside is None else [beside])
             means = np.array([one.mean for one in seen])
             variance = np.mean([one.variance for one in seen], axis=0) + means.var(axis=0)
-            frame = _frame(Moments(means.mean(axis=0), variance))
+            frame = self.framed(Moments(means.mean(axis=0), variance))
             self.matrix, self.one = frame.matrix, frame.one
         counting = self.ages > 0.0
         psi = np.array([self.matrix @ row.psi for row in self.rows])[counting]
@@ -174,19 +186,19 @@ class Naive:
 
     def average(self, psi: Array, rewards: Array, v: Array, ages: Array) -> None:
         constant, unit, W = bool(self.one.any()), RATIOS / D * self.noise2, np.diag(ages / v)
-        freedom = float(ages.sum()) - constant
-        mean = (ages / v) @ rewards / (ages / v).sum() * constant
+        freedom, flat = float(ages.sum()) - constant, psi @ self.one
+        mean = flat * (flat @ W @ rewards) / (flat @ W @ flat) if constant else 0.0
         spread = float((ages / v) @ (rewards - mean) ** 2)
         self.sized = freedom > 0.0 and spread > 0.0
         share = np.exp(LOG_PRIOR) / np.exp(LOG_PRIOR).sum()
         if self.sized and self.settings.noise is None:
-            share = _shares(psi, rewards, v, ages, unit, constant, freedom)
+            share = _shares(psi, rewards, v, ages, unit, flat, freedom)
         elif self.sized:
             share = self.known_noise(psi, rewards, v, ages, unit)
         parts, factors, gammas, gains = [], [], [], []
         for u in unit:
             # theta = theta_0 + mu one, with theta_0 ~ N(0, u I) and mu flat.
-            both = np.column_stack([psi, np.ones(len(v))]) if constant else psi
+            both = np.column_stack([psi, flat]) if constant else psi
             J = np.column_stack([np.eye(D), self.one]) if constant else np.eye(D)
             P = both.T @ W @ both + np.diag([1.0 / u] * D + [0.0] * constant)
             best = np.linalg.solve(P, both.T @ W @ rewards)
@@ -210,7 +222,7 @@ class Naive:
         found = []
         for u in unit:
             K = np.diag(v / ages) + u * psi @ psi.T
-            B = null_space(np.ones((1, len(v)))) if self.one.any() else np.eye(len(v))
+            B = null_space((psi @ self.one)[None]) if self.one.any() else np.eye(len(v))
             found.append(multivariate_normal(None, B.T @ K @ B).logpdf(B.T @ rewards))
         log_share = LOG_PRIOR + np.array(found)
         share = np.exp(log_share - log_share.max())
@@ -241,10 +253,12 @@ class Naive:
 @each_setting
 @each_weights
 @each_frame
-def test_every_round_is_the_dense_loop(settings: Settings, aware: bool, framed: bool, leading: tuple[int, ...]) -> None:
+def test_every_round_is_the_dense_loop(
+    settings: Settings, aware: bool, framed: Frames | None, leading: tuple[int, ...]
+) -> None:
     """At renewals, and in between, where rank-one updates keep the weights."""
     world = _world(45, leading)
-    fit = Averaged((D,), settings, aware, leading, _frame if framed else None, 2 if framed else 0)
+    fit = Averaged((D,), settings, aware, leading, framed, 2 if framed else 0)
     references = {at: Naive(settings, aware, framed) for at in np.ndindex(*leading)}
     for t in range(45):
         fit.add(world.row(t, aware, framed), world.rewards[t])
@@ -282,21 +296,21 @@ def test_the_evidence_is_the_integral_over_constant_and_noise() -> None:
         # The constant's variance grows with the noise, which takes one degree of freedom less.
         found.append(quad(lambda x, f=density: f(x) * math.exp(x), -8.0, 6.0, limit=200)[0])
     expected = np.exp(LOG_PRIOR) * found
-    got = _shares(psi, rewards, np.ones(6), np.ones(6), unit, True, 5.0)
+    got = _shares(psi, rewards, np.ones(6), np.ones(6), unit, np.ones(6), 5.0)
     np.testing.assert_allclose(got, expected / expected.sum(), rtol=1e-4, atol=1e-9)
 
 
 @each_weights
 @each_frame
-def test_a_fit_that_sees_a_belief_counts_it_among_the_contexts(aware: bool, framed: bool) -> None:
+def test_a_fit_that_sees_a_belief_counts_it_among_the_contexts(aware: bool, framed: Frames | None) -> None:
     """The fit itself does not change."""
     world = _world(6, seed=2)
-    fit = Averaged((D,), Settings(), aware, (), _frame if framed else None, 2 if framed else 0)
+    fit = Averaged((D,), Settings(), aware, (), framed, 2 if framed else 0)
     naive = Naive(Settings(), aware, framed)
     for t in range(5):
         fit.add(world.row(t, aware, framed), world.rewards[t])
         naive.add(world.row(t, aware, framed), world.covs[t], float(world.rewards[t]))
-    assert fit.young == framed
+    assert fit.young == (framed is not None)
     before, moments = fit.state(), world.row(5, aware, True).seen
     assert moments is not None
     if framed:
@@ -450,11 +464,9 @@ def test_settled_rounds_merge(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @each_frame
 @pytest.mark.parametrize("rounds", [0, 1, 5, 30])
-def test_numbers_that_overflow_are_refused_and_change_nothing(framed: bool, rounds: int) -> None:
+def test_numbers_that_overflow_are_refused_and_change_nothing(framed: Frames | None, rounds: int) -> None:
     world = _world(40, seed=6)
-    fit, other = (
-        Averaged((D,), Settings(), True, (), _frame if framed else None, 2 if framed else 0) for _ in range(2)
-    )
+    fit, other = (Averaged((D,), Settings(), True, (), framed, 2 if framed else 0) for _ in range(2))
     for t in range(rounds):
         fit.add(world.row(t, True, framed), world.rewards[t])
         other.add(world.row(t, True, framed), world.rewards[t])
@@ -481,11 +493,11 @@ def test_numbers_that_overflow_are_refused_and_change_nothing(framed: bool, roun
 
 
 @each_frame
-def test_a_window_beyond_the_last_round_forgets_nothing(framed: bool) -> None:
+def test_a_window_beyond_the_last_round_forgets_nothing(framed: Frames | None) -> None:
     """With a window every round is weighed anew; renewals bring both to the same scales."""
     world, fits = _world(60, seed=10), []
     for settings in (Settings(), Settings(window=60)):
-        fit = Averaged((D,), settings, True, (), _frame if framed else None, 2 if framed else 0)
+        fit = Averaged((D,), settings, True, (), framed, 2 if framed else 0)
         for t in range(60):
             fit.add(world.row(t, True, framed), world.rewards[t])
         for _ in range(60):

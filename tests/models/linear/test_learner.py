@@ -533,7 +533,7 @@ def test_noise_that_is_learnt_is_unknown_before_the_first_reward() -> None:
     learner = LinearModel(Disjoint(2)).start(np.eye(2), 1)
     assert learner.parameters.noise is None
     assert learner.parameters.theta == {"x1 c1": 0.0, "x2 c1": 0.0}
-    learner.learn(learner.evidence(learner.view(Gaussian([2.0], 0.1)), 1), 3.0)
+    learner.learn(learner.evidence(learner.view(Gaussian([0.2], 0.1)), 1), 3.0)
     noise, ridge, theta = learner.parameters
     assert noise == pytest.approx(float(np.sqrt(learner.fit.noise2)))
     assert ridge == pytest.approx(float(learner.fit.ridge))

@@ -28,10 +28,12 @@ KAPPA_SPREAD = 1.5
 # MAX_LEVERAGE.
 TRUSTED = 100
 MAX_LEVERAGE = 0.9
+# Sums in files of earlier versions that are not needed any more.
+FORMER = "base_ones", "base_weight", "base_reward"
 
 
 class Averaged(Weighted):
-    """Theta, over standard features, is N(0, rho sigma^2 / d), and a constant, if it is among the functions, is flat.
+    """Theta, over standard features, is N(0, rho sigma^2 / d), and flat along what is a constant, or nearly so.
 
     sigma^2 has the prior 1 / sigma^2 and is integrated out. The ratio rho of signal and noise is averaged over a grid
     by its evidence; theta-hat and `inverse` are mean and covariance of that mixture. kappa is the factor by which the
@@ -42,7 +44,7 @@ class Averaged(Weighted):
     """
 
     of_trials = (*SCALES, "kappa", "gamma")
-    sums = (*SUMS, "_base_ones", "_base_weight", "_base_reward", "_base_square")
+    sums = (*SUMS, "_base_square")
 
     def __init__(
         self,
@@ -57,8 +59,7 @@ class Averaged(Weighted):
         self._make_frame = frame
         self.frame: Frame | None = None
         self._products: tuple[Frame, Array] | None = None  # of the entries of the frame's diagonal, and that frame
-        self._base_ones = np.zeros((*leading, *shape))  # sum of psi / v, and below of 1 / v, y / v and y^2 / v
-        self._base_weight, self._base_reward, self._base_square = (np.zeros(leading) for _ in range(3))
+        self._base_square = np.zeros(leading)  # sum of y^2 / v
         self.kappa = np.ones(leading)
         self.gamma = np.zeros(leading)
         # Number of beliefs, and mean and variance of the context terms over them.
@@ -154,7 +155,7 @@ class Averaged(Weighted):
             return
         self._framed_mean, self._framed_variance = self._mean, self._variance
         new, old = self._make_frame(Moments(self._mean, self._variance)), self.frame
-        if old is not None and np.any(self._base_weight):
+        if old is not None and np.any(self._base):
             self._move_sums(old, new)
         self.frame = new
 
@@ -165,9 +166,7 @@ class Averaged(Weighted):
         if len(self.shape) > 1:
             matrix = matrix[..., None, :, :]
         self._base = np.asarray(matrix @ self._base @ matrix.swapaxes(-1, -2))
-        self._base_target, self._base_ones = (
-            np.asarray((matrix @ x[..., None])[..., 0]) for x in (self._base_target, self._base_ones)
-        )
+        self._base_target = np.asarray((matrix @ self._base_target[..., None])[..., 0])
 
     def _refit(self) -> None:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -199,8 +198,10 @@ class Averaged(Weighted):
         g = len(self.leading)  # the axis of the grid, before those of theta
         one = np.zeros((*self.leading, *self.shape)) if self.frame is None else self.frame.one
         constant = np.asarray(one.any(axis=tuple(range(g, one.ndim))))
-        level = np.where(constant, _mean(rewards, weights), 0.0)
-        A, b, o, n1, y1, yy = self._centred(rows, rewards, weights, level)
+        level = _mean(rewards, weights).reshape(constant.shape + (1,) * len(self.shape)) * one
+        A, b, yy = self._centred(rows, rewards, weights, level)
+        o = (A @ one[..., None])[..., 0]  # sum of psi (psi^T one) / v
+        n1, y1 = self._sum(one * o), self._sum(one * b)
         if not np.isfinite(A).all():
             raise too_large("LinearModel")
         lam, Q = np.linalg.eigh(A)
@@ -245,9 +246,7 @@ class Averaged(Weighted):
         away = np.moveaxis(np.concatenate([root * (theta - mean), of_constant], axis=g), g, -2)
         cov = away.swapaxes(-1, -2) @ away
         np.einsum("...ii->...i", cov)[...] += variance
-        self.theta = (Q @ np.squeeze(mean, axis=g)[..., None])[..., 0] + level.reshape(
-            constant.shape + (1,) * len(self.shape)
-        ) * one
+        self.theta = (Q @ np.squeeze(mean, axis=g)[..., None])[..., 0] + level
         self.inverse = Q @ cov @ across
         self.log_det = (share * gain).sum(axis=-1)
         self.gamma = (share * (total(lam / den) + flat)).sum(axis=-1)
@@ -256,27 +255,20 @@ class Averaged(Weighted):
             self.noise2 = self.noise2 * (share * factor).sum(axis=-1)
         self._sized = sized
 
-    def _centred(self, rows: Rows, rewards: Array, weights: Array, level: Array) -> tuple[Array, ...]:
-        """Return the sums over all rounds, in the order of `sums`, of rewards from which `level` (...) is taken."""
-        found = self._summed(rows, rewards - level[..., None], weights)
-        if not np.any(self._base_weight):
-            return found
-        own = level.reshape(level.shape + (1,) * len(self.shape))
-        before = (
-            self._base,
-            self._base_target - own * self._base_ones,
-            self._base_ones,
-            self._base_weight,
-            self._base_reward - level * self._base_weight,
-            self._base_square - 2.0 * level * self._base_reward + level * level * self._base_weight,
-        )
-        return tuple(a + b for a, b in zip(before, found, strict=True))
+    def _centred(self, rows: Rows, rewards: Array, weights: Array, level: Array) -> tuple[Array, Array, Array]:
+        """Return the sums over all rounds of psi psi^T / v, psi y / v and y^2 / v, with y the reward less psi^T level.
 
-    def _summed(self, rows: Rows, rewards: Array, weights: Array) -> tuple[Array, ...]:
-        design, target = rows.sums(rewards, weights)
-        ones = rows.project(weights)
-        weighed = weights * rewards
-        return design, target, ones, weights.sum(axis=-1), weighed.sum(axis=-1), (weighed * rewards).sum(axis=-1)
+        level : parameters, in the shape of theta; taken away in time, lest digits cancel
+        """
+        design, target, square = self._summed(rows, rewards - rows.along(level), weights)
+        if not np.any(self._base):
+            return design, target, square
+        of_level = (self._base @ level[..., None])[..., 0]
+        before = self._base_square + self._sum(level * (of_level - 2.0 * self._base_target))
+        return self._base + design, self._base_target - of_level + target, before + square
+
+    def _summed(self, rows: Rows, rewards: Array, weights: Array) -> tuple[Array, Array, Array]:
+        return *rows.sums(rewards, weights), (weights * rewards * rewards).sum(axis=-1)
 
     def _learn_kappa(self, rows: Rows, rewards: Array, ages: Array) -> None:
         """Average kappa, the factor on the variance that beliefs state, and the noise by the evidence in the residuals.
@@ -333,7 +325,7 @@ class Averaged(Weighted):
         super().merge(other)
 
     def _add_sums(self, other: Averaged) -> None:
-        if self.frame is not None and other.frame is not None and np.any(other._base_weight):
+        if self.frame is not None and other.frame is not None and np.any(other._base):
             frame, other = other.frame, copy.copy(other)
             other._move_sums(frame, self.frame)
         super()._add_sums(other)
@@ -350,7 +342,7 @@ class Averaged(Weighted):
         return up_to_date.state()
 
     def restore(self, state: dict[str, Array]) -> None:
-        super().restore(state)
+        super().restore({name: array for name, array in state.items() if name not in FORMER})
         self._seen_rounds = float(self._seen_rounds)
         if self._make_frame is not None and self._seen_rounds:
             self.frame = self._make_frame(Moments(self._framed_mean, self._framed_variance))

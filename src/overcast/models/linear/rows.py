@@ -48,10 +48,6 @@ class Rows:
         weighted = (self.psi * weights[..., None]).swapaxes(-1, -2)
         return weighted @ self.psi, apply(weighted, rewards)
 
-    def project(self, weights: Array) -> Array:
-        """Return the weighted sum of psi, shape (..., d)."""
-        return (weights[..., None, :] @ self.psi)[..., 0, :]
-
     def factorised(self, base: Array, target: Array, weights: Array, ridge: Array) -> tuple[Array, Array, Array]:
         """Return P^-1, theta-hat and the log-determinant with twice the digits that `sums` gives."""
         rows = np.concatenate([_root(base), np.sqrt(weights)[..., None] * self.psi], axis=-2)
@@ -116,13 +112,6 @@ class GroupedRows(Rows):
             np.matmul(across, self.psi[part], out=design[at])
             np.matmul(across, rewards[part], out=target[at])
         return design.reshape(*self._leading, d, d), target.reshape(*self._leading, d)
-
-    def project(self, weights: Array) -> Array:
-        out = np.zeros((len(self._parts), self.psi.shape[-1]))
-        weighted = self.psi * self._by_group(weights)[:, None]
-        for at, part in self._seen:
-            weighted[part].sum(axis=0, out=out[at])
-        return out.reshape(*self._leading, -1)
 
     def factorised(self, base: Array, target: Array, weights: Array, ridge: Array) -> tuple[Array, Array, Array]:
         d, weights = self.psi.shape[-1], self._by_group(weights)
