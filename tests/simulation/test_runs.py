@@ -46,6 +46,14 @@ def test_summary_of_a_number_and_of_one_trial() -> None:
     assert json.loads(json.dumps(summary)) == summary
 
 
+@pytest.mark.parametrize("policy", [oc.UCB(), oc.Greedy()])
+def test_summary_has_no_beta_where_the_policy_has_none(policy: oc.Policy) -> None:
+    env = CoinFlip()
+    summary = oc.simulate(env, oc.LinearModel(env.features), policy, steps=3, trials=2).summary()
+    assert summary["beta"] is None
+    assert json.loads(json.dumps(summary)) == summary
+
+
 @pytest.fixture
 def pyplot() -> Iterator[Any]:
     matplotlib = pytest.importorskip("matplotlib")

@@ -105,7 +105,7 @@ class Runs(Record):
         return {
             "setting": self.setting,
             "samples": self.samples,
-            "beta": beta if isinstance(beta, float) else repr(beta),
+            "beta": beta if beta is None or isinstance(beta, float) else repr(beta),
             "regret": mean_and_error(self.regret[:, -1]),
             "expected_regret": mean_and_error(self.expected_regret[:, -1]),
         }
