@@ -51,6 +51,15 @@ def test_a_file_without_the_arrays_that_are_needed_is_made_anew(tmp_path: Path) 
     assert found.keys() == {"square"}
 
 
+@pytest.mark.parametrize("threads", [0, 2])
+def test_a_pipe_that_breaks_in_a_job_is_not_the_one_that_the_caller_writes_to(tmp_path: Path, threads: int) -> None:
+    def work(n: int) -> Arrays:
+        raise BrokenPipeError("gone")
+
+    with ThreadPoolExecutor(2) as pool, pytest.raises(RuntimeError, match=r"^a worker lost a connection: gone; run"):
+        resume(jobs_in(tmp_path, 3), work, (), Workers(pool, lambda: 2) if threads else None, lambda: None)
+
+
 class Ended(Executor):
     """Ends every call as soon as it is submitted, and counts the calls."""
 

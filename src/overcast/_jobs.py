@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -63,7 +64,7 @@ def resume(
     missing = {path: job for path, job in jobs.items() if path not in found}
     if workers is None:
         for path, job in missing.items():
-            keep(path, work(job))
+            keep(path, _result(partial(work, job)))
             done()
         return [found[path] for path in jobs]
     waiting, under_way = iter(missing.items()), dict[Future[Arrays], Path]()
@@ -74,7 +75,7 @@ def resume(
             if not under_way:
                 break
             for future in wait(under_way, return_when=FIRST_COMPLETED).done:
-                keep(under_way.pop(future), future.result())
+                keep(under_way.pop(future), _result(future.result))
                 done()
     except KeyboardInterrupt:
         print("overcast: finishing what is under way; interrupt again to give it up", file=sys.stderr, flush=True)
@@ -84,3 +85,11 @@ def resume(
             if future.exception() is None:
                 keep(path, future.result())
     return [found[path] for path in jobs]
+
+
+def _result(job: Callable[[], Arrays]) -> Arrays:
+    """Return the result of a job. A pipe that breaks in it is not the output of a command, whose reader went away."""
+    try:
+        return job()
+    except BrokenPipeError as error:
+        raise RuntimeError(f"a worker lost a connection: {error}; run the same command again") from error

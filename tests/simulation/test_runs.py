@@ -12,6 +12,7 @@ import overcast as oc
 from overcast.confidence import Expected, Observed, Sampled
 from overcast.environments import Adversarial, CoinFlip, CropTrials, Synthetic
 from overcast.environments.crop_trials import BeliefKind
+from overcast.policies import Policy
 from overcast.simulation.record import two_standard_errors
 
 
@@ -47,7 +48,7 @@ def test_summary_of_a_number_and_of_one_trial() -> None:
 
 
 @pytest.mark.parametrize("policy", [oc.UCB(), oc.Greedy()])
-def test_summary_has_no_beta_where_the_policy_has_none(policy: oc.Policy) -> None:
+def test_summary_has_no_beta_where_the_policy_has_none(policy: Policy) -> None:
     env = CoinFlip()
     summary = oc.simulate(env, oc.LinearModel(env.features), policy, steps=3, trials=2).summary()
     assert summary["beta"] is None

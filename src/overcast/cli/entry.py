@@ -25,6 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="replace")  # a terminal without ± shows a question mark
     try:
         args.run(args)
+        sys.stdout.flush()  # so that a reader who went away is noticed here
     except KeyboardInterrupt:
         resume = "; run the same command again to go on from here" if args.resumes else ""
         print(f"overcast: stopped{resume}", file=sys.stderr)
