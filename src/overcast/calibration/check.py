@@ -163,7 +163,7 @@ class Calibration:
         try:
             from overcast.calibration.picture import draw
         except ImportError:
-            install = "install it with pip install 'overcast[experiments]'"
+            install = "install it with pip install 'overcast[plot]'"
             raise ImportError(f"Calibration: plot needs matplotlib; {install}") from None
         figure = draw(self, after)
         if path is not None:

@@ -119,9 +119,7 @@ class Runs(Record):
             try:
                 import matplotlib.pyplot as plt
             except ImportError:
-                raise ImportError(
-                    "Runs: plot needs matplotlib; install it with pip install 'overcast[experiments]'"
-                ) from None
+                raise ImportError("Runs: plot needs matplotlib; install it with pip install 'overcast[plot]'") from None
             ax = plt.subplots(layout="constrained")[1]
         draw_band(ax, self.regret, **{"label": self.setting, **line})
         ax.set(xlabel="steps", ylabel="cumulative regret")
