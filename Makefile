@@ -25,7 +25,7 @@ test-lowest:  ## all tests with the lowest versions that pyproject.toml declares
 	$(PYTHON) -m venv --clear $(VENV)-lowest
 	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check uv  # pip takes the highest versions
 	$(VENV)-lowest/bin/uv pip install --quiet --python $(VENV)-lowest/bin/python --resolution lowest-direct --editable '.[dev]'
-	OPENBLAS_NUM_THREADS=1 $(VENV)-lowest/bin/pytest -n auto
+	OPENBLAS_NUM_THREADS=1 $(VENV)-lowest/bin/pytest -n auto -W ignore::DeprecationWarning  # old versions, new ones below them
 
 check: $(VENV)/dev  ## format, lint, types, import contract
 	$(BIN)/ruff format --check .
