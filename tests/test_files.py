@@ -48,6 +48,11 @@ def test_a_full_disk_leaves_what_was_there_and_names_the_file(tmp_path: Path, mo
     assert [(found, found.read_text()) for found in tmp_path.iterdir()] == [(path, "old")]
 
 
+def test_a_folder_that_is_not_there_is_an_error_that_names_the_file(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"nowhere/a\.txt'$"):
+        write_text(tmp_path / "nowhere" / "a.txt", "new")
+
+
 def test_readers_find_a_whole_file_while_two_write(tmp_path: Path) -> None:
     """The two write lists of different lengths; without care a reader soon finds a part of one."""
     path = tmp_path / "a.json"

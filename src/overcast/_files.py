@@ -34,8 +34,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     except BaseException as error:
         with suppress(OSError):
             os.unlink(partial)
-        if isinstance(error, OSError) and error.filename is None:
-            error.filename = os.fspath(path)  # so that the message says which file the disk had no room for
+        if isinstance(error, OSError) and error.filename in (None, partial):
+            error.filename = os.fspath(path)  # so that the message names the file that was to be written
         raise
 
 

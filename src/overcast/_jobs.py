@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
@@ -39,16 +40,16 @@ def resume(
     jobs: dict[Path, Job],
     work: Callable[[Job], Arrays],
     needed: Sequence[str],
-    workers: Workers | None,
+    executor: Executor | None,
     done: Done,
 ) -> list[Arrays]:
     """Return the result of every job, in the order of the jobs.
 
-    A job whose file holds the arrays named in `needed` is not computed again. The others are computed by the workers,
-    or here one after the other if that is None, and written to their files. `done` is called after each job.
+    A job whose file holds the arrays named in `needed` is not computed again. The others are computed on the executor,
+    or here one after the other if it is None, and written to their files. `done` is called after each job.
 
-    On an interrupt or a failure, jobs under way are finished and kept. No others are begun: the workers are never given
-    more than they can begin at once.
+    The executor is given no more jobs than it can begin at once: its `number` if it is `Workers`, else the number of
+    cores. On an interrupt or a failure, these are finished and kept, and no others are begun.
     """
     found: dict[Path, Arrays] = {}
 
@@ -62,11 +63,12 @@ def resume(
             found[path] = kept
             done()
     missing = {path: job for path, job in jobs.items() if path not in found}
-    if workers is None:
+    if executor is None:
         for path, job in missing.items():
             keep(path, _result(partial(work, job)))
             done()
         return [found[path] for path in jobs]
+    workers = executor if isinstance(executor, Workers) else Workers(executor, lambda: os.cpu_count() or 1)
     waiting, under_way = iter(missing.items()), dict[Future[Arrays], Path]()
     try:
         while True:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 import surprise  # type: ignore[import-untyped]
 
-from overcast._jobs import Workers
 from overcast.datasets.embedding import FACTORS, FITS, FOLDS, Embedding, embed
 from overcast.datasets.movielens import MovieLensData, generated_movielens
 from overcast.experiments.engine.executors import process_executor
@@ -179,16 +178,14 @@ def test_a_damaged_file_is_made_anew(
 
 
 @pytest.mark.parametrize(
-    "pool",
-    [lambda: Workers(ThreadPoolExecutor(2), lambda: 2), lambda: process_executor(2)],
-    ids=["threads", "processes"],
+    "pool", [lambda: ThreadPoolExecutor(2), lambda: process_executor(2)], ids=["threads", "processes"]
 )
 def test_numbers_do_not_depend_on_where_they_are_computed(
-    embedding: Embedding, tmp_path: Path, pool: Callable[[], AbstractContextManager[Workers | None]]
+    embedding: Embedding, tmp_path: Path, pool: Callable[[], AbstractContextManager[Executor | None]]
 ) -> None:
     calls: list[None] = []
-    with pool() as workers:
-        found = embed(DATA, tmp_path, workers, lambda: calls.append(None))
+    with pool() as executor:
+        found = embed(DATA, tmp_path, executor, lambda: calls.append(None))
     assert_same(found, embedding)
     assert len(calls) == FITS
 

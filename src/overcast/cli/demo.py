@@ -22,5 +22,5 @@ def _run(args: argparse.Namespace) -> None:
     from overcast.experiments.engine.executors import process_executor
     from overcast.experiments.figures.problems import synthetic
 
-    with process_executor(os.cpu_count() or 1) as workers:
-        reproduce_one(replace(synthetic(), trials=TRIALS, steps=STEPS), args.out / "demo", workers)
+    with process_executor(os.cpu_count() or 1) as executor:
+        reproduce_one(replace(synthetic(), trials=TRIALS, steps=STEPS), args.out / "demo", executor)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable
+from concurrent.futures import Executor
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
@@ -15,7 +16,6 @@ from overcast.cli.common import Commands, add_out, betas, made, noise_values, pr
 from overcast.environments.crop_trials import BELIEF, BeliefKind
 
 if TYPE_CHECKING:
-    from overcast._jobs import Workers
     from overcast.experiments.comparisons.comparison import Comparison
     from overcast.experiments.engine.experiment import Experiment
     from overcast.experiments.engine.outcome import Verdict
@@ -67,8 +67,8 @@ def _run(args: argparse.Namespace) -> None:
         return
     # All data is read before any is worked on, so that a fault in the last data set shows at once.
     prepared = [_prepare(name, args) for name in names]
-    with _workers(args) as workers:
-        experiments = [prepare(workers) for prepare in prepared]
+    with _executor(args) as executor:
+        experiments = [prepare(executor) for prepare in prepared]
         comparison = {"untuned": Untuned(), "policies": Policies()}.get(args.experiment)
         if comparison is not None:
             experiments = [comparison.experiment(problem) for problem in experiments]
@@ -76,22 +76,22 @@ def _run(args: argparse.Namespace) -> None:
         if args.betas:
             experiments = [experiment.tuned_over(args.betas) for experiment in experiments]
         if comparison is not None:
-            _compare(comparison, experiments, args.out / comparison.name, workers)
+            _compare(comparison, experiments, args.out / comparison.name, executor)
             return
-        found = [reproduce_one(experiment, args.out / experiment.name, workers) for experiment in experiments]
+        found = [reproduce_one(experiment, args.out / experiment.name, executor) for experiment in experiments]
     if len(found) > 1:
         folder = made(args.out / args.experiment)
         side_by_side(found, folder)
         print(f"\nAll side by side: {folder / 'report.html'} or {folder / 'figure.png'}")
 
 
-def reproduce_one(experiment: Experiment, folder: Path, workers: Workers | None) -> Reproduction:
+def reproduce_one(experiment: Experiment, folder: Path, executor: Executor | None) -> Reproduction:
     """Run one experiment with a progress bar, write its files, and print what it found."""
     from overcast.experiments.figures.drawing import final_regrets, notes
     from overcast.experiments.figures.reproduce import reproduce
 
     with progress(len(list(experiment.parts())), experiment.name, "part") as bar:
-        found = reproduce(experiment, made(folder), workers, bar.update)
+        found = reproduce(experiment, made(folder), executor, bar.update)
     e = found.outcome.experiment
     print(f"{e.title}: {e.trials} trials of {e.steps} steps, data {e.data}\n")
     print_rows([("learner sees", "beta", "regret", "expected regret"), *final_regrets(found.outcome)])
@@ -102,11 +102,11 @@ def reproduce_one(experiment: Experiment, folder: Path, workers: Workers | None)
     return found
 
 
-def _compare(comparison: Comparison, experiments: list[Experiment], folder: Path, workers: Workers | None) -> None:
+def _compare(comparison: Comparison, experiments: list[Experiment], folder: Path, executor: Executor | None) -> None:
     from overcast.experiments.comparisons.comparison import compare
 
     with progress(sum(len(list(experiment.parts())) for experiment in experiments), comparison.name, "part") as bar:
-        found = compare(comparison, experiments, made(folder), workers, bar.update)
+        found = compare(comparison, experiments, made(folder), executor, bar.update)
     for table in found.tables:
         print(f"{table.title}\n")
         print_rows([table.header, *table.rows])
@@ -136,8 +136,8 @@ def _forecasts(args: argparse.Namespace, trials: int | None = None, steps: int |
     record = record.first(steps or len(record.outcomes))
     trials = trials or forecasts.TRIALS
     folder = made(args.out / "forecasts")
-    with progress(trials, "forecasts", "trial") as bar, _workers(args) as workers:
-        found = forecasts.run(record, trials, args.seed, folder, workers, bar.update)
+    with progress(trials, "forecasts", "trial") as bar, _executor(args) as executor:
+        found = forecasts.run(record, trials, args.seed, folder, executor, bar.update)
     print(f"Frost protection by forecasts: {trials} trials of {len(record.outcomes)} steps, data {record.source}\n")
     print_rows([("forecasts", "80 % covers", "regret", "regret, rewards known"), *found.rows()])
     said = "Coverage over the second half; regret after the last step, mean over trials ± two standard errors."
@@ -145,7 +145,7 @@ def _forecasts(args: argparse.Namespace, trials: int | None = None, steps: int |
     print(f"\n{found.seconds:.1f} s. Open {folder / 'figure.png'} or {folder / 'calibration.png'}")
 
 
-def _prepare(name: str, args: argparse.Namespace) -> Callable[[Workers | None], Experiment]:
+def _prepare(name: str, args: argparse.Namespace) -> Callable[[Executor | None], Experiment]:
     """Read or generate the data of an experiment; return a function that makes the experiment, at paper scale."""
     from overcast.experiments.figures import problems
 
@@ -156,9 +156,9 @@ def _prepare(name: str, args: argparse.Namespace) -> Callable[[Workers | None], 
 
         ratings = generated_movielens() if args.data is None else read_movielens(args.data)
 
-        def make(workers: Workers | None) -> Experiment:
+        def make(executor: Executor | None) -> Experiment:
             with progress(FITS, "embedding", "fit") as bar:
-                embedding = embed(ratings, made(args.out / "movielens"), workers, bar.update)
+                embedding = embed(ratings, made(args.out / "movielens"), executor, bar.update)
             return problems.movielens(ratings, embedding, args.noise or NOISE)
 
         return make
@@ -169,11 +169,11 @@ def _prepare(name: str, args: argparse.Namespace) -> Callable[[Workers | None], 
         data = generated_crops() if args.data is None else read_crops(args.data)
         if args.belief == "climatology":
             data.climate(problems.CLIMATE_YEARS)  # raises unless there is a history
-        return lambda workers: problems.crops(data, fit_yields(data), args.belief or BELIEF)
-    return lambda workers: problems.synthetic() if name == "synthetic" else problems.kernel()
+        return lambda executor: problems.crops(data, fit_yields(data), args.belief or BELIEF)
+    return lambda executor: problems.synthetic() if name == "synthetic" else problems.kernel()
 
 
-def _workers(args: argparse.Namespace) -> AbstractContextManager[Workers | None]:
+def _executor(args: argparse.Namespace) -> AbstractContextManager[Executor | None]:
     from overcast.experiments.engine import executors
 
     return executors.dask_executor(args.dask) if args.dask else executors.process_executor(args.workers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,9 +37,7 @@ class Embedding:
     rmse: Array
 
 
-def embed(
-    data: MovieLensData, cache: Path, workers: _jobs.Workers | None, done: _jobs.Done, seed: int = 0
-) -> Embedding:
+def embed(data: MovieLensData, cache: Path, executor: Executor | None, done: _jobs.Done, seed: int = 0) -> Embedding:
     """Return the embedding of the ratings. Fits that an earlier run has left in the folder `cache` are read from there.
 
     `done` is called after each of the `FITS` fits, computed or read.
@@ -58,7 +57,7 @@ def embed(
     fits = [_Fit(data, everything, None, seed)]
     fits += [_Fit(data, np.concatenate(folds[:i] + folds[i + 1 :]), fold, seed) for i, fold in enumerate(folds)]
     jobs = {unfinished / f"{i}.npz": fit for i, fit in enumerate(fits)}
-    whole, *held_out = _jobs.resume(jobs, _Fit.run, ARRAYS, workers, done)
+    whole, *held_out = _jobs.resume(jobs, _Fit.run, ARRAYS, executor, done)
     found = {**whole, "rmse": np.array([float(fit["rmse"]) for fit in held_out])}
     _storage.write_arrays(path, found)
     shutil.rmtree(unfinished)

@@ -12,7 +12,7 @@ import pytest
 
 from experiment_support import keep_first_part
 from overcast import _storage
-from overcast._jobs import Arrays, Workers
+from overcast._jobs import Arrays
 from overcast.environments import Synthetic
 from overcast.experiments.engine import run as run_module
 from overcast.experiments.engine.experiment import Experiment, Part
@@ -64,7 +64,7 @@ def test_a_failed_part_fails_the_run_and_keeps_the_others(
 ) -> None:
     counted(monkeypatch, fail_at=3)
     with pytest.raises(RuntimeError, match="boom"), ThreadPoolExecutor(1) as threads:
-        run(small, tmp_path, Workers(threads, lambda: 1) if executor else None, lambda: None)
+        run(small, tmp_path, threads if executor else None, lambda: None)
     kept = [path.exists() for path in part_files(small, tmp_path)]
     assert kept[:4] == [True, True, True, False]
 

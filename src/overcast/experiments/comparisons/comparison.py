@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
 
-from overcast._jobs import Done, Workers
+from overcast._jobs import Done
 from overcast.experiments.engine.experiment import Experiment
 from overcast.experiments.engine.files import write_figure, write_page, write_summary
 from overcast.experiments.engine.outcome import Line, Outcome, Verdict, curve_table, versions, write_curves
@@ -74,10 +75,10 @@ class Compared:
 
 
 def compare(
-    comparison: Comparison, experiments: Sequence[Experiment], folder: Path, workers: Workers | None, done: Done
+    comparison: Comparison, experiments: Sequence[Experiment], folder: Path, executor: Executor | None, done: Done
 ) -> Compared:
     """Run the experiments; write summary.json, curves.parquet, figure.png, figure.pdf and report.html to `folder`."""
-    outcomes = [run(experiment, folder, workers, done) for experiment in experiments]
+    outcomes = [run(experiment, folder, executor, done) for experiment in experiments]
     found = Compared(outcomes, comparison.tables(outcomes), comparison.verdicts(outcomes))
     figure = comparison.draw(outcomes)
     write_figure(figure, folder)

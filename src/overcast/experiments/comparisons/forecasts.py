@@ -13,6 +13,7 @@ same yardstick for all, and includes what no forecast could have told.
 from __future__ import annotations
 
 import time
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -163,14 +164,14 @@ class Found:
 
 
 def run(
-    record: ForecastRecord, trials: int, seed: int, folder: Path, workers: _jobs.Workers | None, done: _jobs.Done
+    record: ForecastRecord, trials: int, seed: int, folder: Path, executor: Executor | None, done: _jobs.Done
 ) -> Found:
     """Run all trials and write summary.json, figure.png, figure.pdf and the forecasts' calibration to `folder`."""
     start = time.perf_counter()
     settings = (belief.sample(5, np.random.default_rng(0)).tobytes() for belief in record.beliefs)
     kept = parts_folder(folder, [f"forecasts {seed}".encode() + record.outcomes.tobytes(), *settings])
     jobs = {kept / f"{trial}.npz": Job(record, seed, trial) for trial in range(trials)}
-    results = _jobs.resume(jobs, compute, ("regret",), workers, done)
+    results = _jobs.resume(jobs, compute, ("regret",), executor, done)
     judged = judge(record)
     found = Found(judged, np.stack([result["regret"] for result in results]), seed, time.perf_counter() - start)
     write_figure(picture(found), folder)

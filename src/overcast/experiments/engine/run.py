@@ -1,10 +1,11 @@
-"""Run an experiment in parts, here or by workers, and keep what is done, so that an interrupted run resumes."""
+"""Run an experiment in parts, on any executor, and keep what is done, so that an interrupted run resumes."""
 
 from __future__ import annotations
 
 import hashlib
 import time
 from collections.abc import Iterable
+from concurrent.futures import Executor
 from dataclasses import fields
 from itertools import chain
 from pathlib import Path
@@ -23,13 +24,13 @@ from overcast.simulation.runs import theorem_of
 NEEDED = (*(field.name for field in fields(Step)), "seconds")
 
 
-def run(experiment: Experiment, folder: Path, workers: _jobs.Workers | None, done: _jobs.Done) -> Outcome:
+def run(experiment: Experiment, folder: Path, executor: Executor | None, done: _jobs.Done) -> Outcome:
     """Run `experiment`, except for the parts that an earlier run left in `folder/parts`.
 
-    `done` is called for each part. On an interrupt or a failure, parts under way are finished and kept.
+    `done` is called for each part. On an interrupt or a failure, parts under way on the executor are finished and kept.
     """
     start = time.perf_counter()
-    results = _jobs.resume(part_files(experiment, folder), compute, NEEDED, workers, done)
+    results = _jobs.resume(part_files(experiment, folder), compute, NEEDED, executor, done)
     return Outcome.of(experiment, results, time.perf_counter() - start)
 
 

@@ -9,6 +9,7 @@ way from the regret of L = 10 to that of the expectation.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from overcast._check import Array
-from overcast._jobs import Done, Workers
+from overcast._jobs import Done
 from overcast.experiments.engine.experiment import CURVES, Experiment
 from overcast.experiments.engine.files import write_figure, write_page, write_summary
 from overcast.experiments.engine.outcome import Line, Outcome, Verdict, curve_table, ratio_of, sign, text, write_curves
@@ -46,9 +47,9 @@ class Reproduction:
         return {**self.outcome.summary(), "claims": [asdict(verdict) for verdict in self.verdicts]}
 
 
-def reproduce(experiment: Experiment, folder: Path, workers: Workers | None, done: Done) -> Reproduction:
+def reproduce(experiment: Experiment, folder: Path, executor: Executor | None, done: Done) -> Reproduction:
     """Run `experiment` and write summary.json, curves.parquet, figure.png, figure.pdf and report.html to `folder`."""
-    outcome = run(experiment, folder, workers, done)
+    outcome = run(experiment, folder, executor, done)
     found = Reproduction(outcome, verdicts(outcome))
     _write(experiment.title, [found], draw(outcome), folder)
     write_curves([curve_table(line) for line in outcome.lines], folder)
