@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from distributed import LocalCluster
 
+from overcast._jobs import Arrays, resume
 from overcast.experiments.engine.executors import dask_executor, process_executor
 from overcast.experiments.engine.experiment import Experiment
 from overcast.experiments.engine.run import run
@@ -40,9 +42,31 @@ def test_numbers_do_not_depend_on_where_they_are_computed(small: Experiment, tmp
         np.testing.assert_array_equal(line.regret, same.regret)
 
 
+def test_parts_under_way_on_dask_are_finished_and_kept_at_an_interrupt(tmp_path: Path) -> None:
+    """Two of six jobs are under way; the interrupt comes as the first is reported, while the second goes on."""
+
+    def work(seconds: float) -> Arrays:
+        time.sleep(seconds)
+        return {"seconds": np.array(seconds)}
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    jobs = {tmp_path / f"{i}.npz": 0.3 * i for i in range(6)}
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,  # type: ignore[no-untyped-call]
+        dask_executor(cluster.scheduler_address) as workers,
+    ):
+        assert workers.number() == 2
+        with pytest.raises(KeyboardInterrupt):
+            resume(jobs, work, ("seconds",), workers, interrupt)
+    assert [path.exists() for path in jobs] == [True, True, *[False] * 4]
+
+
 # Both workers are busy, so that work too large for a pipe is still being written to it when they are killed.
 INTERRUPTED = """
 import time
+from overcast._jobs import Arrays, resume
 from overcast.experiments.engine.executors import process_executor
 
 if __name__ == "__main__":
