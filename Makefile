@@ -6,13 +6,29 @@ BIN := $(VENV)/bin
 # By environment, so that the tools that build the package are held to it too.
 PIP := PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test check format bench judge picture clean
+# One process per core. Tests of one file run in one of them, since many share what takes long to compute.
+SHARED := -n auto --dist loadfile
+
+.PHONY: demo test test-extras test-lowest check format bench judge picture clean
 
 demo: $(VENV)/user  ## the paper's synthetic figure at a small size
 	$(BIN)/overcast demo
 
 test: check  ## everything CI runs, a thread each for the processes that share the cores
-	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest $(SHARED)
+
+test-extras:  ## each extra by itself, in a virtual environment of its own: is it enough for what it is for?
+	for extras in '' plot scores plot,scores experiments movielens dask; do \
+		echo "with: $$extras" && $(PYTHON) -m venv --clear $(VENV)-extras && \
+		$(subst $(BIN),$(VENV)-extras/bin,$(PIP)) ".$${extras:+[$$extras]}" && \
+		(cd $(VENV)-extras && bin/python ../tests/extras.py "$$extras") || exit 1; \
+	done
+
+test-lowest:  ## all tests with the lowest versions that pyproject.toml declares, in a virtual environment of its own
+	$(PYTHON) -m venv --clear $(VENV)-lowest
+	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check uv  # pip takes the highest versions
+	$(VENV)-lowest/bin/uv pip install --quiet --python $(VENV)-lowest/bin/python --resolution lowest-direct --editable '.[dev]'
+	OPENBLAS_NUM_THREADS=1 $(VENV)-lowest/bin/pytest $(SHARED) -W ignore::DeprecationWarning  # old versions warn about what they are used with
 
 check: $(VENV)/dev  ## format, lint, types, import contract
 	$(BIN)/ruff format --check .
@@ -49,7 +65,7 @@ $(BIN)/python:
 
 # What a user of the package needs, and what its developers need on top.
 $(VENV)/user: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) --editable '.[experiments]'
+	$(PIP) --editable '.[movielens]'
 	touch $@
 
 $(VENV)/dev: pyproject.toml constraints.txt | $(BIN)/python
@@ -57,4 +73,4 @@ $(VENV)/dev: pyproject.toml constraints.txt | $(BIN)/python
 	touch $@ $(VENV)/user
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache overcast-out
+	rm -rf $(VENV) $(VENV)-extras $(VENV)-lowest .mypy_cache .pytest_cache .ruff_cache overcast-out

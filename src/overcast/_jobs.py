@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
 from overcast import _storage
 
 Job = TypeVar("Job")
+Result = TypeVar("Result")
+Arguments = ParamSpec("Arguments")
 Arrays = dict[str, np.ndarray[Any, Any]]
 #: what to call after each job
 Done = Callable[[], object]
+
+
+class Workers(Executor):
+    """An executor that says how many calls it runs at once."""
+
+    def __init__(self, executor: Executor, number: Callable[[], int]) -> None:
+        self.number = number
+        self._executor = executor
+
+    def submit(
+        self, fn: Callable[Arguments, Result], /, *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Future[Result]:
+        return self._executor.submit(fn, *args, **kwargs)
 
 
 def resume(
@@ -30,7 +48,8 @@ def resume(
     A job whose file holds the arrays named in `needed` is not computed again. The others are computed on the executor,
     or here one after the other if it is None, and written to their files. `done` is called after each job.
 
-    On an interrupt or a failure, jobs under way on the executor are finished and kept, and the rest are cancelled.
+    The executor is given no more jobs than it can begin at once: its `number` if it is `Workers`, else the number of
+    cores. On an interrupt or a failure, these are finished and kept, and no others are begun.
     """
     found: dict[Path, Arrays] = {}
 
@@ -46,21 +65,33 @@ def resume(
     missing = {path: job for path, job in jobs.items() if path not in found}
     if executor is None:
         for path, job in missing.items():
-            keep(path, work(job))
+            keep(path, _result(partial(work, job)))
             done()
-    else:
-        waiting = {executor.submit(work, job): path for path, job in missing.items()}
-        try:
-            for future in as_completed(list(waiting)):
-                keep(waiting.pop(future), future.result())
+        return [found[path] for path in jobs]
+    workers = executor if isinstance(executor, Workers) else Workers(executor, lambda: os.cpu_count() or 1)
+    waiting, under_way = iter(missing.items()), dict[Future[Arrays], Path]()
+    try:
+        while True:
+            for path, job in islice(waiting, max(0, workers.number() - len(under_way))):
+                under_way[workers.submit(work, job)] = path
+            if not under_way:
+                break
+            for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+                keep(under_way.pop(future), _result(future.result))
                 done()
-        except KeyboardInterrupt:
-            print("overcast: finishing what is under way; interrupt again to give it up", file=sys.stderr, flush=True)
-            raise
-        finally:
-            # All are cancelled before any is waited for: a free worker would take up the next one meanwhile.
-            under_way = [future for future in waiting if not future.cancel()]
-            for future in under_way:
-                if future.exception() is None:
-                    keep(waiting[future], future.result())
+    except KeyboardInterrupt:
+        print("overcast: finishing what is under way; interrupt again to give it up", file=sys.stderr, flush=True)
+        raise
+    finally:
+        for future, path in under_way.items():
+            if future.exception() is None:
+                keep(path, future.result())
     return [found[path] for path in jobs]
+
+
+def _result(job: Callable[[], Arrays]) -> Arrays:
+    """Return the result of a job. A pipe that breaks in it is not the output of a command, whose reader went away."""
+    try:
+        return job()
+    except BrokenPipeError as error:
+        raise RuntimeError(f"a worker lost a connection: {error}; run the same command again") from error

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from statistics import NormalDist
+
 import numpy as np
 import pytest
 
 from overcast._check import Array
-from overcast.calibration.fit import Correction, fit
+from overcast.calibration.fit import Correction, _scale, fit
 
 Record = tuple[Array, Array, Array]
+NORMAL = NormalDist()
+QUANTILE = NORMAL.inv_cdf(0.9)
 
 
 def record(n: int, bias: float = 0.0, slope: float = 0.0, factor: float = 1.0, seed: int = 0) -> Record:
@@ -149,3 +154,54 @@ def test_weighted_regression_by_another_route() -> None:
         np.linalg.solve(matrix, design.T @ (w * e)), [found.bias, found.slope * means.std()], atol=0.02
     )
     assert found.factor == pytest.approx(np.sqrt((60 * scale**2 * 61 / 59 + 5) / 65), rel=0.02)
+
+
+# Of n = 3, 4, 5 errors the second largest counts; it stands for the share (n - 1.5) / n of a normal distribution.
+LEFT_OUT = {3: NORMAL.inv_cdf(0.75), 4: NORMAL.inv_cdf(0.8125), 5: NORMAL.inv_cdf(0.85)}
+
+
+@pytest.mark.parametrize(
+    ("ratios", "scale"),
+    [
+        ([3.0], 3.0 / QUANTILE),
+        ([3.0, 1.0], 3.0 / QUANTILE),
+        ([3.0, 1.0, 9.0], 3.0 / LEFT_OUT[3]),
+        ([3.0, 1.0, 9.0, 4.0], 4.0 / LEFT_OUT[4]),
+        ([3.0, 1.0, 9.0, 4.0, 2.0], 4.0 / LEFT_OUT[5]),
+        ([3.0, 1.0, 9.0, 4.0, 2.0, 5.0], 5.0 / QUANTILE),
+        (range(1, 11), 9.0 / QUANTILE),
+        (range(1, 16), 13.0 / QUANTILE),
+    ],
+)
+def test_the_scale_of_few_errors(ratios: Sequence[float], scale: float) -> None:
+    """Four fifths of the errors lie below the one that counts; of three to five the largest is left out."""
+    assert _scale(np.array(ratios)) == pytest.approx(scale, rel=1e-12)
+    assert _scale(np.array([ratios, ratios])) == pytest.approx([scale, scale], rel=1e-12)
+
+
+@pytest.mark.parametrize("spread", [0.0, 2.0])
+@pytest.mark.parametrize("n", range(1, 9))
+def test_the_deviation_after_few_outcomes(n: int, spread: float) -> None:
+    """By hand for equal forecasts: n of n + 3 parts of the mean error, the scale of the rest, times the root of
+    (n + 1) / (n - 1), as the mean was fitted to the same errors; a stated spread counts as five outcomes more."""
+    errors = np.array([3.0, 1.0, -1.0, -2.5, 2.0, -0.5, 1.5, 0.5])[:n]
+    bias = errors.sum() / (n + 3)
+    rest = np.sort(np.abs(errors - bias))
+    counts = rest[-1] / QUANTILE if n < 3 else rest[-2] / LEFT_OUT.get(n, QUANTILE)
+    deviation = counts * np.sqrt((n + 1) / (n - 1) if n > 1 else 1.0)
+    if spread:
+        deviation = np.sqrt((n * deviation**2 + 5 * spread**2) / (n + 5))
+    found = fit(np.full(n, 7.0), np.full(n, spread), 7.0 + errors)
+    assert found.mean(7.0) == pytest.approx(7.0 + bias, rel=1e-12)
+    assert found.deviation(spread) == pytest.approx(deviation, rel=1e-12)
+
+
+def test_one_or_two_wild_outcomes_count_as_thirty_spreads() -> None:
+    """Of two, the larger spread counts. From the third outcome on nothing is cut off: the scale shows what is wild."""
+    assert fit(np.zeros(1), np.ones(1), np.array([1e6])).mean(0.0) == pytest.approx(30.0 / 4)
+    assert fit(np.zeros(1), np.ones(1), np.array([-29.0])).mean(0.0) == pytest.approx(-29.0 / 4)
+    spreads = np.array([1.0, 2.0])
+    for cut, wild in (([60.0, 60.0], [1e6, 61.0]), ([60.0, -60.0], [1e6, -1e3])):
+        assert fit(np.zeros(2), spreads, np.array(wild)) == fit(np.zeros(2), spreads, np.array(cut))
+    assert fit(np.zeros(2), spreads, np.array([59.0, 0.0])) != fit(np.zeros(2), spreads, np.array([60.0, 0.0]))
+    assert fit(np.zeros(3), np.ones(3), np.full(3, 1e6)).mean(0.0) == pytest.approx(1e6 * 3 / 6)

@@ -43,16 +43,15 @@ def taught(kind: str, days: int = 150, seed: int = 0) -> tuple[oc.Recalibrated, 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "Sampler"])
 def test_corrected_beliefs_have_the_errors_mean_and_spread_and_conform(kind: str) -> None:
-    """Standard errors are 0.33 and 0.04 of the means, 7 % of the spreads; four of them."""
+    """Standard errors are 0.33 and 0.04 of the means, 7 % of the spreads; four of them, and 2 % less correction."""
     fixed, *_ = taught(kind)
     better = fixed(KINDS[kind](np.array([10.0, -5.0])))
     testing.check_belief(better)
-    np.testing.assert_allclose(better.mean(), [13.0, -7.0], atol=1.4)
-    assert abs(better.mean()[1] + 7.0) < 0.2
+    assert (np.abs(better.mean() - [13.0, -7.0]) < [1.4, 0.2]).all()
     deviation = np.sqrt(better.variance())
     shrunk = 0.8 if kind in ("Ensemble", "Independent") else 1.0  # sqrt((n - 1) / (n + 1)) of nine members is 0.89
     assert shrunk * 0.7 * 4.0 < deviation[0] < 1.3 * 4.0
-    assert shrunk * 0.6 * 0.5 < deviation[1] < 1.5 * 0.5
+    assert shrunk * 0.7 * 0.5 < deviation[1] < 1.3 * 0.5
     kept = "Gaussian" if kind == "PointMass" else "Moved" if kind == "Frozen" else kind
     assert type(better).__name__ == kept
 
@@ -96,10 +95,12 @@ def test_constants_stay_exactly_as_they_are() -> None:
 
 
 def test_what_was_learnt_can_be_seen() -> None:
+    """Standard errors are 0.33 and 0.04 of the biases, 0.06 and 0.014 of the slopes, 7 % of the factors; four of them,
+    and 2 % less correction of the bias."""
     fixed, *_ = taught("Gaussian")
-    np.testing.assert_allclose(fixed.bias, [3.0, -2.0], atol=1.4)
-    np.testing.assert_allclose(fixed.slope, [1.0, 1.0], atol=0.3)
-    np.testing.assert_allclose(fixed.factor, [4.0, 0.5 / np.sqrt(0.5)], rtol=0.35)
+    assert (np.abs(fixed.bias - [3.0, -2.0]) < [1.4, 0.2]).all()
+    assert (np.abs(fixed.slope - 1.0) < [0.25, 0.06]).all()
+    np.testing.assert_allclose(fixed.factor, [4.0, 0.5 / np.sqrt(0.5)], rtol=0.28)
     assert fixed.outcomes == 150
     assert repr(fixed).startswith("Recalibrated(memory=500; 150 outcomes, bias=[")
     assert taught("PointMass", days=5)[0].factor.tolist() == [np.inf, np.inf]

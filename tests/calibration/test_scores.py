@@ -62,5 +62,5 @@ def test_quantiles_by_their_own_grid() -> None:
 
 def test_the_library_is_asked_for_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "scoringrules", None)
-    with refused(ImportError, "calibration", "scoringrules", "pip install 'overcast[experiments]'"):
+    with refused(ImportError, "calibration", "scoringrules", "pip install 'overcast[scores]'"):
         crps([oc.PointMass([1.0])], np.array([[1.0]]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -15,6 +16,8 @@ import pytest
 
 import overcast
 from overcast.cli import main
+from overcast.experiments.engine import run
+from overcast.experiments.engine.experiment import Part
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -32,6 +35,39 @@ def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path, capsys: pyt
     assert error.startswith("overcast: ")
     assert str(blocked) in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs pipes that break")
+@pytest.mark.parametrize("buffered", ["", "1"], ids=["buffered", "unbuffered"])
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path, buffered: str) -> None:
+    """As in `overcast calibrate FILE | head -1`: the rest is thrown away, and the exit code is that of the signal."""
+    path = tmp_path / "few.csv"
+    path.write_text("temp,tempfc.1,tempfc.2\n3,1,2\n")
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "wb") as unread:
+        ended = subprocess.run(
+            [sys.executable, "-m", "overcast.cli", "calibrate", path, "--out", tmp_path],
+            stdout=unread,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+            env={**os.environ, "PYTHONUNBUFFERED": buffered},
+        )
+    assert (ended.returncode, ended.stderr) == (141, "")
+
+
+def test_a_pipe_that_breaks_in_a_worker_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def compute(part: Part) -> None:
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+    monkeypatch.setattr(run, "compute", compute)
+    assert main(["reproduce", "synthetic", "--quick", "--workers", "1", "--out", str(tmp_path)]) == 1
+    said = "overcast: a worker lost a connection: [Errno 32] Broken pipe; run the same command again\n"
+    assert capsys.readouterr() == ("", said)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs process groups")

@@ -12,6 +12,7 @@ import overcast as oc
 from overcast.confidence import Expected, Observed, Sampled
 from overcast.environments import Adversarial, CoinFlip, CropTrials, Synthetic
 from overcast.environments.crop_trials import BeliefKind
+from overcast.policies import Policy
 from overcast.simulation.record import two_standard_errors
 
 
@@ -43,6 +44,14 @@ def test_summary_of_a_number_and_of_one_trial() -> None:
     assert summary["beta"] == 2.0
     assert summary["samples"] == "t"
     assert summary["regret"] == {"mean": one.regret[0, -1], "two_se": None}
+    assert json.loads(json.dumps(summary)) == summary
+
+
+@pytest.mark.parametrize("policy", [oc.UCB(), oc.Greedy()])
+def test_summary_has_no_beta_where_the_policy_has_none(policy: Policy) -> None:
+    env = CoinFlip()
+    summary = oc.simulate(env, oc.LinearModel(env.features), policy, steps=3, trials=2).summary()
+    assert summary["beta"] is None
     assert json.loads(json.dumps(summary)) == summary
 
 

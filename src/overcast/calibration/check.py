@@ -15,6 +15,7 @@ from scipy.special import stdtrit
 
 from overcast import _check
 from overcast._check import Array
+from overcast._files import write_figure
 from overcast.beliefs import Belief, as_belief
 from overcast.beliefs.base import ROUNDING
 from overcast.calibration import scores
@@ -162,11 +163,11 @@ class Calibration:
         try:
             from overcast.calibration.picture import draw
         except ImportError:
-            install = "install it with pip install 'overcast[experiments]'"
+            install = "install it with pip install 'overcast[plot]'"
             raise ImportError(f"Calibration: plot needs matplotlib; {install}") from None
         figure = draw(self, after)
         if path is not None:
-            figure.savefig(path, dpi=160)
+            write_figure(figure, path)
         return figure
 
     def __repr__(self) -> str:

@@ -57,6 +57,6 @@ def _library() -> Any:
     try:
         import scoringrules  # type: ignore[import-untyped]
     except ImportError:
-        install = "install it with pip install 'overcast[experiments]'"
+        install = "install it with pip install 'overcast[scores]'"
         raise ImportError(f"calibration: scores need scoringrules; {install}") from None
     return scoringrules

@@ -11,6 +11,9 @@ from collections.abc import Sequence
 import overcast
 from overcast.cli import calibrate, data, demo, reproduce
 
+#: the modules that come with the extra of this name; all others that a command may miss come with experiments
+MOVIELENS = ("platformdirs", "pooch", "requests", "surprise")
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code."""
@@ -25,6 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="replace")  # a terminal without ± shows a question mark
     try:
         args.run(args)
+        sys.stdout.flush()  # so that a reader who went away is noticed here
     except KeyboardInterrupt:
         resume = "; run the same command again to go on from here" if args.resumes else ""
         print(f"overcast: stopped{resume}", file=sys.stderr)
@@ -33,7 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads what is still to be written
         return 141
     except ModuleNotFoundError as error:
-        print(f"overcast: needs {error.name}; install it with pip install 'overcast[experiments]'", file=sys.stderr)
+        extra = "movielens" if error.name in MOVIELENS else "experiments"
+        print(f"overcast: needs {error.name}; install it with pip install 'overcast[{extra}]'", file=sys.stderr)
         return 1
     except (ValueError, TypeError, OSError, ImportError, RuntimeError, MemoryError) as error:
         if os.environ.get("OVERCAST_TRACEBACK"):

@@ -105,7 +105,7 @@ class Runs(Record):
         return {
             "setting": self.setting,
             "samples": self.samples,
-            "beta": beta if isinstance(beta, float) else repr(beta),
+            "beta": beta if beta is None or isinstance(beta, float) else repr(beta),
             "regret": mean_and_error(self.regret[:, -1]),
             "expected_regret": mean_and_error(self.expected_regret[:, -1]),
         }
@@ -119,9 +119,7 @@ class Runs(Record):
             try:
                 import matplotlib.pyplot as plt
             except ImportError:
-                raise ImportError(
-                    "Runs: plot needs matplotlib; install it with pip install 'overcast[experiments]'"
-                ) from None
+                raise ImportError("Runs: plot needs matplotlib; install it with pip install 'overcast[plot]'") from None
             ax = plt.subplots(layout="constrained")[1]
         draw_band(ax, self.regret, **{"label": self.setting, **line})
         ax.set(xlabel="steps", ylabel="cumulative regret")

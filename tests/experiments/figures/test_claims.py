@@ -267,7 +267,10 @@ def test_exact_must_fall_below_zero_in_the_first_two_panels(figure: str, mean: f
 )
 def test_exact_must_stay_above_zero_in_the_crop_panel(mean: float, shown: str) -> None:
     verdict = judged({("exact", None): mean}, "1c")[SIGN]
-    assert verdict.claim == "Exact falls below zero in panels (a) and (b), and (c) is not named with them."
+    assert (
+        verdict.claim
+        == "Exact stays above zero in panel (c): the caption says of (a) and (b) alone that it falls below."
+    )
     assert verdict.shown == shown
     against = f"and at {as_text(2.0 * (mean + LUCK))} against the best variety for the season that came"
     assert verdict.evidence == f"It ends at {as_text(mean + LUCK)}, {against}."

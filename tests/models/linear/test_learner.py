@@ -13,8 +13,8 @@ from linear_support import BLOCK_ACTIONS, GIVEN, MAPS, C, K, course, ensemble, p
 from overcast._check import Array
 from overcast.beliefs import Belief, Ensemble, Gaussian, NoClosedForm, PointMass, Sampler
 from overcast.beliefs.stacked import Catalogue, GaussianStack, PointStack
-from overcast.features import Bilinear, Disjoint, FeatureMap, Function, Linear, Polynomial, Quadratic, Row
-from overcast.features.separable import MAX_TABULATED_TERMS
+from overcast.features import Bilinear, Disjoint, FeatureMap, Function, Linear, Polynomial, Quadratic, Row, separable
+from overcast.features.separable import MAX_TABLE, MAX_TABULATED_TERMS
 from overcast.models import Estimate, LinearModel
 from overcast.models.linear import LinearLearner, weighted
 from overcast.models.linear.rows import GroupedRows, Rows
@@ -403,6 +403,34 @@ def test_lock_step_of_weighted_learners_is_every_trial_on_its_own(
         for learner, v, i, y in zip(alone, views, index, rewards, strict=True):
             learner.learn(learner.evidence(v, int(i)), float(y))
     np.testing.assert_allclose(np.asarray(together.log_det), [float(one.log_det) for one in alone], rtol=1e-8)
+
+
+@pytest.mark.parametrize("own_actions", [False, True], ids=["shared actions", "actions of each trial"])
+@pytest.mark.parametrize("trials", [0, 3], ids=["one bandit", "trials"])
+def test_products_above_the_limit_of_the_table_are_computed_anew_in_every_round(
+    monkeypatch: pytest.MonkeyPatch, trials: int, own_actions: bool
+) -> None:
+    """A learner that weighs rounds by their variance keeps the products of all actions' terms only if they are few."""
+    rng, model = np.random.default_rng(22), LinearModel(Quadratic())
+    actions = rng.normal(size=(trials, 5, C) if own_actions and trials else (5, C))
+    learners: list[tuple[Any, list[Any]]] = []
+    for limit in (MAX_TABLE, 0):
+        monkeypatch.setattr(separable, "MAX_TABLE", limit)
+        learner = model.start_all(actions, C, trials) if trials else model.start(actions, C)
+        rng, rows = np.random.default_rng(23), []
+        for _ in range(12):
+            beliefs = [Gaussian(rng.normal(size=C), rng.random(C)) for _ in range(trials or 1)]
+            view = learner.view(Catalogue(beliefs).pick(np.arange(trials)) if trials else beliefs[0])
+            index, rewards = rng.integers(5, size=trials or 1), rng.normal(size=trials or 1)
+            rows.append(learner.evidence(view, index if trials else int(index[0])))
+            learner.learn(rows[-1], rewards if trials else float(rewards[0]))
+        learners.append((learner, rows))
+    (table, expected), (anew, got) = learners
+    assert table.design._products is not None
+    assert anew.design._products is None
+    for one, other in zip(got, expected, strict=True):
+        np.testing.assert_allclose(one.cov, other.cov, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(anew.theta, table.theta, rtol=1e-9, atol=1e-12)
 
 
 def test_a_gaussian_stack_gives_the_evidence_of_its_beliefs() -> None:

@@ -168,10 +168,10 @@ def test_rounds_beyond_the_memory_keep_their_weight(
     P = fit.ridge * np.eye(D) + (psi.T * weights) @ psi
     np.testing.assert_allclose(np.linalg.inv(fit.inverse), P, rtol=1e-8, atol=1e-8)
     np.testing.assert_allclose(fit.theta, np.linalg.solve(P, (psi.T * weights) @ rewards), rtol=0, atol=1e-9)
-    # Within half a standard deviation of the fit without a limit, though the noise comes from a quarter of the rounds.
+    # Within a fifth of a standard deviation of the fit without a limit: the noise comes from a quarter of the rounds.
     scale = np.sqrt(np.diagonal(unlimited.inverse))
-    np.testing.assert_allclose(fit.theta / scale, unlimited.theta / scale, rtol=0, atol=0.5)
-    assert fit.residual_share == pytest.approx(unlimited.residual_share, abs=0.02)
+    np.testing.assert_allclose(fit.theta / scale, unlimited.theta / scale, rtol=0, atol=0.2)
+    assert fit.residual_share == pytest.approx(unlimited.residual_share, abs=1e-3)
 
 
 @pytest.mark.parametrize(("rounds", "most"), [(40, 40), (5, 32)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from overcast._files import write_figure
 from overcast.calibration import Calibration, check, recalibrate
 from overcast.datasets.forecasts import ForecastRecord
 
@@ -48,5 +49,5 @@ def judge(record: ForecastRecord) -> Judged:
 def draw(judged: Judged, folder: Path) -> Path:
     """Write calibration.png and calibration.pdf; return the path of the first."""
     figure = judged.before.plot(folder / "calibration.png", after=judged.after)
-    figure.savefig(folder / "calibration.pdf", metadata={"CreationDate": None})
+    write_figure(figure, folder / "calibration.pdf")
     return folder / "calibration.png"

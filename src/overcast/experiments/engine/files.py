@@ -11,16 +11,17 @@ import jinja2
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
+from overcast import _files
 from overcast.experiments.engine.outcome import versions
 
 
 def write_summary(summary: dict[str, Any], folder: Path) -> None:
-    (folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
+    _files.write_text(folder / "summary.json", json.dumps(summary, indent=2) + "\n")
 
 
 def write_figure(figure: Figure, folder: Path) -> None:
-    figure.savefig(folder / "figure.png", dpi=160)
-    figure.savefig(folder / "figure.pdf", metadata={"CreationDate": None})
+    for name in ("figure.png", "figure.pdf"):
+        _files.write_figure(figure, folder / name)
 
 
 def write_page(template: str, title: str, figure: Figure, folder: Path, **given: Any) -> None:
@@ -31,4 +32,4 @@ def write_page(template: str, title: str, figure: Figure, folder: Path, **given:
         loader=jinja2.PackageLoader("overcast.experiments"), autoescape=True, undefined=jinja2.StrictUndefined
     )
     page = environment.get_template(template).render(title=title, figure=svg, versions=versions(), **given)
-    (folder / "report.html").write_text(page, encoding="utf-8")
+    _files.write_text(folder / "report.html", page)

@@ -16,6 +16,7 @@ import scipy
 
 import overcast
 from overcast._check import Array
+from overcast._files import replacing
 from overcast._jobs import Arrays
 from overcast.experiments.engine.experiment import Curve, Experiment
 from overcast.policies import UCB, Policy
@@ -208,7 +209,8 @@ def curve_table(line: Line, stride: int = 1, **named: str) -> pa.Table:
 
 def write_curves(tables: Sequence[pa.Table], folder: Path) -> None:
     """Write tables of curves to curves.parquet."""
-    pq.write_table(pa.concat_tables(tables), folder / "curves.parquet", compression="zstd")
+    with replacing(folder / "curves.parquet") as file:
+        pq.write_table(pa.concat_tables(tables), file, compression="zstd")
 
 
 def versions() -> dict[str, str]:

@@ -129,7 +129,9 @@ def verdicts(outcome: Outcome) -> list[Verdict]:
         ),
         _competitive(final),
         Verdict.of(
-            "Exact falls below zero in panels (a) and (b)" + ("." if below else ", and (c) is not named with them."),
+            "Exact falls below zero in panels (a) and (b)."
+            if below
+            else "Exact stays above zero in panel (c): the caption says of (a) and (b) alone that it falls below.",
             [-exact if below else exact],
             f"It ends at {text(exact)}{'' if below else _clairvoyant(lines['exact', None])}.",
         ),

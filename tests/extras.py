@@ -1,0 +1,80 @@
+"""What each extra is for, as programs; `python tests/extras.py plot` runs one, where no other extra need be there."""
+
+from __future__ import annotations
+
+import sys
+
+RUNS = """
+env = oc.environments.CoinFlip()
+runs = oc.simulate(env, oc.LinearModel(env.features), oc.UCB(), steps=3, trials=2)
+"""
+
+CALIBRATION = """
+forecasts = [oc.Gaussian([float(i)], 1.0) for i in range(5)]
+found = oc.calibration.check(forecasts, [[float(i)] for i in range(5)])
+"""
+
+COMMAND = """
+from overcast.cli import main
+
+def command(*args):
+    assert main(list(args)) == 0, args
+"""
+
+#: extras, joined by commas, and a program that needs nothing else
+PROGRAMS = {
+    "": f"""
+bandit = oc.Bandit({{"early": [1.0, 0.0], "late": [0.0, 1.0]}}, oc.LinearModel(oc.features.Bilinear()), oc.UCB())
+bandit.learn(bandit.decide(oc.Gaussian([1.0, 18.0], 1.0)), 5.2)
+bandit.save("bandit.npz")
+oc.Bandit.load("bandit.npz")
+oc.KernelModel(oc.kernels.RBF(1.0), ridge=1.0)
+{RUNS}
+{CALIBRATION}
+assert found.verdict and runs.summary()
+""",
+    "plot": f"""
+{RUNS}
+runs.plot().figure.savefig("runs.png")
+{CALIBRATION}
+found.plot("calibration.png")
+""",
+    "scores": f"""
+{CALIBRATION}
+assert 0 < found.crps[0] < 1 and 0 < found.energy < 1
+""",
+    "plot,scores": f"""
+{COMMAND}
+open("forecasts.csv", "w").write("temp,tempfc.1,tempfc.2\\n3,1,2\\n4,2,3\\n")
+command("calibrate", "forecasts.csv")
+""",
+    "experiments": f"""
+{COMMAND}
+command("reproduce", "synthetic", "--trials", "2", "--steps", "3", "--workers", "2")
+command("reproduce", "forecasts", "--trials", "2", "--steps", "20", "--workers", "1")
+""",
+    "movielens": """
+from pathlib import Path
+from overcast.datasets import download, embedding, movielens
+data = movielens.generated_movielens(users=30, movies=40)
+assert len(embedding.embed(data, Path("cache"), None, lambda: None).movies) == 40
+assert download.default_folder()
+""",
+    "dask": """
+from distributed import LocalCluster
+from overcast.experiments.engine.executors import dask_executor
+with LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster:
+    with dask_executor(cluster.scheduler_address) as workers:
+        assert workers.number() >= 1 and workers.submit(len, "four").result() == 4
+""",
+}
+
+
+def program(extras: str) -> str:
+    """Return the program; a pool of processes starts its main module anew, hence the guard."""
+    indented = PROGRAMS[extras].strip().replace("\n", "\n    ")
+    return f'import overcast as oc\n\nif __name__ == "__main__":\n    {indented}\n'
+
+
+if __name__ == "__main__":
+    exec(compile(program(sys.argv[1]), "extras", "exec"))
