@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -10,17 +9,15 @@ import numpy as np
 
 from overcast import _check
 from overcast._check import Array
-from overcast.beliefs.base import Beliefs, Generators
+from overcast._random import Stream
+from overcast.beliefs.base import Beliefs
 from overcast.features.design import Index
 from overcast.models.base import Estimate, Learner, Mask, Model, Progress
 from overcast.models.stack import LearnerStack
-from overcast.policies.base import Policy
+from overcast.policies.base import Policy, highest
 from overcast.policies.outlook import Outlook
 
 Samples = int | Literal["t"] | None
-
-# Equal scores come out of BLAS a few rounding errors apart, in an order that depends on the machine.
-TIE = 1e-12
 
 
 class Choice(NamedTuple):
@@ -31,6 +28,8 @@ class Choice(NamedTuple):
     estimate : mean and width of all actions, (..., k)
     scores : (..., k), -inf for actions that are not available
     progress : what the confidence width depended on
+    probability : with which the action was taken; None if it is not known, or in lock-step
+    repetition : which of several answers was taken
     """
 
     action: Index
@@ -38,6 +37,8 @@ class Choice(NamedTuple):
     estimate: Estimate
     scores: Array
     progress: Progress
+    probability: float | None = None
+    repetition: int = 0
 
 
 def choose(
@@ -47,28 +48,82 @@ def choose(
     beliefs: Beliefs,
     t: int,
     samples: Samples,
-    rng: Generators,
+    streams: Stream | Sequence[Stream],
     available: Mask | None = None,
     waiting: Sequence[Any] = (),
     share: float = 1.0,
 ) -> Choice:
     """Decide round t under a belief, or that of each trial in lock-step.
 
+    streams : of random numbers; one, or one for each trial. The draws depend on nothing else but t
     waiting : the evidence of decisions whose rewards are still to come, of which a `share` is expected to come
     """
-    view = model.view(learner, beliefs, draws(samples, t), rng)
-    if waiting and not policy.random:
-        learner = learner.awaiting(waiting, share)
-    outlook = Outlook(learner, view, available)
-    mean = outlook.mean
-    progress = Progress(t, learner.log_det, model.theory_ridge, mean.shape[-1])
-    if mean.ndim == 1 or policy.lockstep:
+    if not isinstance(streams, Stream) and not policy.lockstep:
+        assert isinstance(learner, LearnerStack)
+        rounds = zip(learner.learners, beliefs.singles(), streams, strict=True)
+        return _together(
+            [
+                choose(model, own, policy, belief, t, samples, stream, available, [one[i] for one in waiting], share)
+                for i, (own, belief, stream) in enumerate(rounds)
+            ]
+        )
+    asked = learner.awaiting(waiting, share) if waiting and not policy.random else learner
+    round_ = _Round(model, learner, asked, policy, beliefs, t, samples, streams, available)
+    if policy.repeats == 1:
+        return round_.answer(0)
+    actions = [round_.answer(j).action for j in range(policy.repeats)]
+    assert isinstance(streams, Stream)
+    taken = int(streams.at(t, policy.repeats).random() * policy.repeats)
+    return round_.answer(taken)._replace(probability=actions.count(actions[taken]) / policy.repeats)
+
+
+class _Round(NamedTuple):
+    """One decision round; `asked` is the learner that estimates."""
+
+    model: Model
+    learner: Learner
+    asked: Learner
+    policy: Policy
+    beliefs: Beliefs
+    t: int
+    samples: Samples
+    streams: Stream | Sequence[Stream]
+    available: Mask | None
+
+    def answer(self, repetition: int) -> Choice:
+        """Return the choice that the draws of a repetition lead to."""
+        policy, rng = self.policy, self._generators(repetition)
+        view = self.model.view(self.learner, self.beliefs, draws(self.samples, self.t), rng)
+        outlook = Outlook(self.asked, view, self.available)
+        mean = outlook.mean
+        progress = Progress(self.t, self.asked.log_det, self.model.theory_ridge, mean.shape[-1])
         scores = _checked(policy.scores(outlook, progress, rng), mean.shape)
-    else:
-        scores = _trial_by_trial(policy, learner, view, outlook.estimate, progress, rng)
-    if available is not None:
-        scores = np.where(available, scores, -np.inf)
-    return Choice(highest(scores), view, outlook.estimate, scores, progress)
+        if self.available is not None:
+            scores = np.where(self.available, scores, -np.inf)
+        action, probability = highest(scores), None
+        if self.samples is None and isinstance(action, int):
+            probability = policy.probability(outlook, progress, action) if policy.random else 1.0
+        return Choice(action, view, outlook.estimate, scores, progress, probability, repetition)
+
+    def _generators(self, repetition: int) -> Any:
+        """Return the generators of these draws, or None if nothing is drawn."""
+        if self.samples is None and not self.policy.random:
+            return None
+        if isinstance(self.streams, Stream):
+            return self.streams.at(self.t, repetition)
+        return [stream.at(self.t, repetition) for stream in self.streams]
+
+
+def _together(choices: Sequence[Choice]) -> Choice:
+    """Return the choices of single trials as those of trials in lock-step."""
+    means, widths = zip(*(choice.estimate for choice in choices), strict=True)
+    return Choice(
+        np.array([choice.action for choice in choices]),
+        [choice.view for choice in choices],
+        Estimate(np.stack(means), np.stack(widths)),
+        np.stack([choice.scores for choice in choices]),
+        choices[0].progress._replace(log_det=np.array([choice.progress.log_det for choice in choices])),
+    )
 
 
 def draws(samples: Samples, t: int) -> int | None:
@@ -83,39 +138,11 @@ def start(model: Model, policy: Policy, actions: Array, context_dim: int, trials
     return LearnerStack.of(model, actions, context_dim, trials)
 
 
-def _trial_by_trial(
-    policy: Policy, learner: Learner, view: Any, estimate: Estimate, progress: Progress, rng: Generators
-) -> Array:
-    assert isinstance(learner, LearnerStack)
-    assert isinstance(rng, Sequence)
-    each = zip(learner.learners, view, estimate.mean, estimate.width, rng, strict=True)
-    found = []
-    for own, seen, mean, width, generator in each:
-        outlook = Outlook(own, seen, None, Estimate(mean, width))
-        scores = policy.scores(outlook, progress._replace(log_det=own.log_det), generator)
-        found.append(_checked(scores, mean.shape))
-    return np.stack(found)
-
-
 def _checked(scores: Array, shape: tuple[int, ...]) -> Array:
     """Return the scores if they are numbers in an array of this shape."""
     if getattr(scores, "shape", None) != shape or scores.dtype.kind not in "fiu":
         raise ValueError(f"Policy: scores must be an array of shape {shape} of numbers, got {_check.short(scores)}")
     return scores
-
-
-def highest(scores: Array) -> Index:
-    """Return the index of the highest score along the last axis, the lowest of those that tie up to rounding."""
-    if scores.ndim == 1:
-        best = float(scores[scores.argmax()])  # NaN where there is one
-        if math.isfinite(best):
-            return int((scores >= best - TIE * abs(best)).argmax())
-    else:
-        top = scores.max(axis=-1, keepdims=True)
-        if math.isfinite(top.sum()) or np.isfinite(top).all():
-            return np.asarray((scores >= top - TIE * np.abs(top)).argmax(axis=-1))
-        best = float(top[~np.isfinite(top)][0])
-    raise ValueError(f"Policy: the highest score must be finite, got {best}; scale the contexts")
 
 
 def check_samples(owner: str, samples: Any) -> Samples:

@@ -13,7 +13,7 @@ from overcast._check import Array
 from overcast._linalg import Indices, folded, upper
 from overcast.beliefs.base import Beliefs
 from overcast.features.base import FeatureMap, no_closed_form
-from overcast.features.design import Design, Index, Row, View, pick
+from overcast.features.design import Design, Index, Row, View, gathered, pick
 from overcast.features.linear import Bilinear
 from overcast.features.standard import Frame, Moments, full, of_moments, slim, turned, variety
 
@@ -53,6 +53,9 @@ class Disjoint(FeatureMap):
             raise ValueError(f"Disjoint: actions must be unit vectors, rows of numpy.eye({self.k}), got other numbers")
         return np.asarray(actions.argmax(axis=-1))
 
+    def widened(self, a: int) -> Disjoint:
+        return Disjoint(a)
+
     def names(self, actions: Sequence[str], contexts: Sequence[str]) -> list[str]:
         return [f"{action} {context}" for action in actions for context in contexts]
 
@@ -74,6 +77,18 @@ class DisjointDesign(Design):
         self._blocks = features.blocks(actions)  # (k,) or (r, k)
         self.shape, self.terms_shape = (features.k, c), (c,)
         self.terms = c if standard else 0
+
+    def _take(self, actions: Array, of: Indices) -> None:
+        k = actions.shape[1]
+        if k > self._map.k:
+            self._features = self._map = self._map.widened(k)
+        self._blocks = gathered(self._blocks, of, self._map.blocks(actions[of < 0]))
+        self._actions, self.shape = actions, (k, self._context_dim)
+
+    @property
+    def blocks(self) -> Indices:
+        """The block of each action, (k,) or (r, k)."""
+        return self._blocks
 
     def standard(self) -> DisjointDesign:
         return DisjointDesign(self._map, self._actions, self._context_dim, standard=True)

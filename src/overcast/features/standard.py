@@ -87,14 +87,22 @@ def scaled(size: Array) -> Side:
     return Side(eye / np.where(size > 0.0, size, 1.0)[..., None], np.zeros(size.shape))
 
 
-def widened(side: Side, terms: Array) -> tuple[Side, Array]:
-    """Return action terms (..., k, p), and the side they belong to, with the constant among them COMMON times larger.
+def widened(side: Side) -> Side:
+    """Return the side of action terms with the constant among them COMMON times larger.
 
     Its products with context terms are what no action changes.
     """
-    length2 = (side.one**2).sum(axis=-1)[..., None, None]
-    stretch = (COMMON - 1.0) * side.one[..., :, None] * side.one[..., None, :] / np.where(length2 > 0.0, length2, 1.0)
-    return Side(side.matrix + stretch @ side.matrix, side.one / COMMON), terms + terms @ stretch
+    return Side(side.matrix + _stretch(side.one) @ side.matrix, side.one / COMMON)
+
+
+def stretched(side: Side, terms: Array) -> Array:
+    """Return action terms (..., k, p) with the constant COMMON times larger, for the side that `widened` returned."""
+    return np.asarray(terms + terms @ _stretch(side.one * COMMON))
+
+
+def _stretch(one: Array) -> Array:
+    length2 = (one**2).sum(axis=-1)[..., None, None]
+    return np.asarray((COMMON - 1.0) * one[..., :, None] * one[..., None, :] / np.where(length2 > 0.0, length2, 1.0))
 
 
 def variation(moments: Moments) -> Array:
@@ -176,15 +184,15 @@ def _binomial(degree: int) -> tuple[Array, Array, Array]:
 
 def orthonormal(values: Array, degree: int) -> Array:
     """Return coefficients of polynomials of degree 0, 1, ... that are orthonormal over values (..., k), all weighed
-    alike; a polynomial that the values do not determine is zero."""
+    alike; a polynomial that the values do not determine vanishes at all of them."""
     powers = values[..., None] ** np.arange(degree + 1)  # (..., k, n)
     k = values.shape[-1]
     if k <= degree:
         powers = np.concatenate([powers, np.zeros((*values.shape[:-1], degree + 1 - k, degree + 1))], axis=-2)
     R = _triangular(powers / math.sqrt(k))
     known = np.cumprod(R.diagonal(axis1=-2, axis2=-1) > VANISHING, axis=-1).astype(bool)
-    R = np.where(known[..., None, :] & known[..., :, None], R, np.eye(degree + 1))
-    return np.where(known[..., None], np.linalg.inv(R).swapaxes(-1, -2), 0.0)
+    R = np.where(known[..., :, None], R, np.eye(degree + 1))
+    return np.asarray(np.linalg.inv(R).swapaxes(-1, -2), dtype=np.float64)
 
 
 @lru_cache(maxsize=16)

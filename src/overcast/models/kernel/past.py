@@ -37,14 +37,17 @@ class Past:
         self._cov: Array | None = None
         self._used = 0  # components in the arrays above; the rest of the arrays is room for more
         self._starts = np.empty(0, dtype=np.intp)
+        self._kinds: list[int] = []  # of covariance that each belief came with
         self._size = 0
-        self._grid: Grid | None = None
+        self._grid: Grid | None = None  # of the rounds, which follows from them alone
+        self._asked: Grid | None = None  # a wider one, for beliefs that were asked about
         self._smooth = True  # whether a grid may help
+        self._askable = True  # the same for beliefs that were asked about
 
     def under(self, kernel: Kernel) -> Past:
         """Return the same beliefs under a kernel that differs only in its parameters; this one must not go on."""
         out = copy.copy(self)
-        out.kernel, out._grid, out._smooth = kernel, None, True
+        out.kernel, out._grid, out._asked, out._smooth, out._askable = kernel, None, None, True, True
         return out
 
     def picked(self, rounds: NDArray[np.intp]) -> Past:
@@ -71,8 +74,9 @@ class Past:
         return Cloud(self._weights[: self._used], self._centres[: self._used], cov)
 
     def clouds(self) -> list[Cloud]:
-        """Return the beliefs, one by one."""
-        return cut(self.cloud, self.starts)
+        """Return the beliefs, one by one, each as it came."""
+        found = zip(cut(self.cloud, self.starts), self._kinds, strict=True)
+        return [_of_own_kind(cloud, kind) for cloud, kind in found]
 
     def append(self, cloud: Cloud) -> None:
         """Add the belief of the next round."""
@@ -91,7 +95,10 @@ class Past:
             self._cov = room(self._cov, need)
             self._cov[rows] = of_kind(cloud.cov, kind, (n, c))
         self._starts[self._size] = self._used
+        self._kinds.append(kind_of(cloud.cov))
         self._used, self._size = need, self._size + 1
+        if self._asked is not None and not self._asked.append(cloud):
+            self._asked = None
         if self._grid is not None and not self._grid.append(cloud):
             self._grid = None  # a wider one is made when it is needed
 
@@ -102,7 +109,20 @@ class Past:
         return self.kernel.square(cloud)
 
     def inner(self, cloud: Cloud) -> Array:
-        """Return <mu_s, mu> for all rounds s, shape (t,)."""
+        """Return <mu_s, mu> for all rounds s, shape (t,), of a belief that is asked about."""
+        if self._smooth and self._used * len(cloud.weights) > MAX_DIRECT:
+            for grid in (self._grid, self._asked):
+                if grid is not None and grid.covers(cloud):
+                    return grid.inner(cloud)
+            if self._askable:
+                self._asked = Grid.around(self.kernel, [*self.clouds(), cloud])
+                self._askable = self._asked is not None
+            if self._asked is not None and self._askable:
+                return self._asked.inner(cloud)
+        return self.direct(cloud)
+
+    def inner_of_next(self, cloud: Cloud) -> Array:
+        """Return the same for the belief of the next round: what was asked in between does not change a digit of it."""
         if self._smooth and self._used * len(cloud.weights) > MAX_DIRECT:
             if self._grid is None or not self._grid.covers(cloud):
                 self._grid = Grid.around(self.kernel, [*self.clouds(), cloud])
@@ -119,6 +139,13 @@ class Past:
         if self._used == self._size:
             return np.asarray(by_component)
         return np.add.reduceat(by_component * everything.weights, self.starts)
+
+
+def _of_own_kind(cloud: Cloud, kind: int) -> Cloud:
+    """Return a belief without what was added to its covariance for the sake of others (`of_kind`)."""
+    if cloud.cov is None or kind == kind_of(cloud.cov):
+        return cloud
+    return cloud._replace(cov=np.diagonal(cloud.cov, axis1=1, axis2=2).copy() if kind == 1 else None)
 
 
 def cut(cloud: Cloud, starts: NDArray[np.intp]) -> list[Cloud]:
