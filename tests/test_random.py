@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import overcast as oc
-from overcast._random import OBSERVATIONS, Stream, drawn_by
+from overcast._random import OBSERVATION, POLICY, Stream, drawn_by
 from support import refused
 
 
@@ -26,7 +26,8 @@ def test_draws_follow_from_seed_and_number_alone() -> None:
         lambda: Stream(6).at(3),
         lambda: one.at(4),
         lambda: one.at(3, 1),
-        lambda: one.at(3, kind=OBSERVATIONS),
+        lambda: one.at(3, kind=OBSERVATION),
+        lambda: one.at(3, kind=POLICY),
     ):
         assert (other().normal(size=4) != first).all()
 

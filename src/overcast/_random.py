@@ -10,8 +10,8 @@ from overcast import _check
 
 #: number of hexadecimal digits of the seed in a record: key (32), number (16) and repetition (16)
 DIGITS = 64
-# What the numbers count: decisions, or rounds that somebody else decided.
-DECISIONS, OBSERVATIONS = 0, 1
+# What is drawn: the belief of a decision, its policy, or the belief of a round that somebody else decided.
+BELIEF, POLICY, OBSERVATION = 0, 1, 2
 
 
 class Stream:
@@ -51,9 +51,10 @@ class Stream:
         out._use(np.array([int(key[:16], 16), int(key[16:], 16)], dtype=np.uint64))
         return out
 
-    def at(self, number: int, repetition: int = 0, kind: int = DECISIONS) -> np.random.Generator:
-        """Return the generator of this stream at the draws of a decision; the next call moves it."""
-        self._counter[:] = 0, kind, repetition, number
+    def at(self, number: int, repetition: int = 0, kind: int = BELIEF) -> np.random.Generator:
+        """Return the generator of this stream at some draws of a decision; the next call moves it."""
+        counter = self._counter
+        counter[1], counter[2], counter[3] = kind, repetition, number
         self._bits.state = self._state
         return self._generator
 
@@ -62,7 +63,7 @@ class Stream:
 
 
 def drawn_by(seed: Any) -> np.random.Generator:
-    """Return a generator at the draws of the decision whose record has this seed."""
+    """Return a generator at the draws of the belief of the decision whose record has this seed."""
     if not isinstance(seed, str) or len(seed) != DIGITS:
         raise ValueError(f"Decision: seed must have {DIGITS} hexadecimal digits, got {_check.short(seed)}")
     try:

@@ -189,7 +189,7 @@ class Bandit:
                     self._model, learner, self._policy, belief, t, samples, self._stream, mask, waiting, share
                 )
                 index = int(choice.action)
-                evidence = learner.as_decided(learner.evidence(choice.view, index), float(choice.estimate.mean[index]))
+                evidence = learner.evidence(choice.view, index)
             ranking = Ranking(self._actions, choice.estimate, choice.scores)
             seed, drawn = (self._stream.key, t, choice.repetition), draws(samples, t)
             out = Decision(ticket, time.time(), given, move, mask, ranking, index, choice.probability, seed, drawn, t)

@@ -60,7 +60,7 @@ class Decision:
     mean, width : estimate and uncertainty of its expected reward
     score : what the policy ranked it by
     probability : with which it was taken; None if the policy does not know it (`policies.Repeated` makes it known)
-    seed : of the random numbers that the decision drew, in hexadecimal digits
+    seed : of the draws of the belief, if there were any, in hexadecimal digits
     samples : L, the number of draws of the belief; None for the exact expectation
     round : the number of the decision, counting from 1
 
@@ -75,23 +75,9 @@ class Decision:
     """
 
     __slots__ = (
-        *("_mask", "_names", "_ranking", "_seed", "action", "belief", "id", "index", "mean", "move", "probability"),
-        *("round", "samples", "score", "time", "width"),
+        *("_chosen", "_mask", "_names", "_ranking", "_seed", "belief", "id", "index", "move", "probability", "round"),
+        *("samples", "time"),
     )
-
-    _ranking: Ranking | None
-    id: str
-    time: float
-    belief: Belief
-    move: Move | None
-    action: Any
-    index: int
-    mean: float
-    width: float
-    score: float
-    probability: float | None
-    samples: int | None
-    round: int
 
     def __init__(
         self,
@@ -108,14 +94,35 @@ class Decision:
         round: int,  # noqa: A002
     ) -> None:
         """Made by `Bandit.decide`."""
-        self._ranking = ranking
-        actions, estimate, scores = ranking
+        self._ranking: Ranking | None = ranking
+        self._chosen: Option | None = None  # found when it is asked for, since most decisions are asked for little
+        self._mask, self._names = mask, None
+        self._seed: tuple[str, int, int] | str = seed
         self.id, self.time, self.belief, self.move, self.index = id, time, belief, move, index
-        self._mask, self._names, self._seed = mask, None, seed
-        self.action = actions[index]
-        self.mean, self.width = float(estimate.mean[index]), float(estimate.width[index])
-        self.score, self.probability = float(scores[index]), probability
-        self.samples, self.round = samples, round
+        self.probability, self.samples, self.round = probability, samples, round
+
+    @property
+    def chosen(self) -> Option:
+        """The chosen action, with its mean, width and score."""
+        if self._chosen is None:
+            self._chosen = self._option(self.index)
+        return self._chosen
+
+    @property
+    def action(self) -> Any:
+        return self.chosen.action
+
+    @property
+    def mean(self) -> float:
+        return self.chosen.mean
+
+    @property
+    def width(self) -> float:
+        return self.chosen.width
+
+    @property
+    def score(self) -> float:
+        return self.chosen.score
 
     @property
     def available(self) -> list[Any] | None:
@@ -189,13 +196,19 @@ class Decision:
         out.belief = belief_from_json(data["belief"])
         out.move = _move(data["move"], out.belief.dim)
         out.id = _check.text("Decision", "id", data["id"])
-        out.action = np.array(data["action"], dtype=float) if isinstance(data["action"], list) else data["action"]
         out._names = data["available"]
         if not isinstance(out._names, (list, type(None))):
             raise ValueError(f"Decision: available must be a list or null, got {_check.short(out._names)}")
-        for name in ("time", "mean", "width", "score"):
-            setattr(out, name, _check.number("Decision", name, data[name]))
+        out.time, *numbers = (
+            _check.number("Decision", name, data[name]) for name in ("time", "mean", "width", "score")
+        )
         out.index = _check.integer("Decision", "index", data["index"], at_least=0)
+        action = (
+            _check.array("Decision", "action", data["action"], ("a",))
+            if isinstance(data["action"], list)
+            else data["action"]
+        )
+        out._chosen = Option(action, out.index, *numbers)
         out.round = _check.integer("Decision", "round", data["round"], at_least=1)
         probability, samples = data["probability"], data["samples"]
         out.probability = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 
 from overcast._memory import Memory
-from overcast._random import OBSERVATIONS
+from overcast._random import OBSERVATION
 from overcast.calibration import Recalibrated
 from overcast.models.base import LastingLearner
 from overcast.observations import Observations, revealed_belief
@@ -48,7 +48,7 @@ def _one_by_one(
         if context is not None and model.uses_context:
             view = model.view(learner, revealed_belief(context))
         else:
-            rng = None if samples is None else memory.stream.at(i, kind=OBSERVATIONS)
+            rng = None if samples is None else memory.stream.at(i, kind=OBSERVATION)
             view = model.view(learner, belief, draws(samples, made + i), rng)
         learner.learn(learner.evidence(view, index), reward)
         if recalibrated is not None and lesson is not None:

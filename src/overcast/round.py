@@ -9,7 +9,7 @@ import numpy as np
 
 from overcast import _check
 from overcast._check import Array
-from overcast._random import Stream
+from overcast._random import BELIEF, POLICY, Stream
 from overcast.beliefs.base import Beliefs
 from overcast.features.design import Index
 from overcast.models.base import Estimate, Learner, Mask, Model, Progress
@@ -68,50 +68,61 @@ def choose(
             ]
         )
     asked = learner.awaiting(waiting, share) if waiting and not policy.random else learner
-    round_ = _Round(model, learner, asked, policy, beliefs, t, samples, streams, available)
     if policy.repeats == 1:
-        return round_.answer(0)
-    actions = [round_.answer(j).action for j in range(policy.repeats)]
+        view = _view(model, learner, beliefs, t, samples, streams, 0)
+        return _answer(model, asked, policy, view, Outlook(asked, view, available), t, samples, streams, 0)
     assert isinstance(streams, Stream)
-    taken = int(streams.at(t, policy.repeats).random() * policy.repeats)
-    return round_.answer(taken)._replace(probability=actions.count(actions[taken]) / policy.repeats)
+    known = None  # nothing but the scores differs between the answers, unless the belief is drawn from
+
+    def answer(repetition: int) -> Choice:
+        nonlocal known
+        if known is None or samples is not None:
+            view = _view(model, learner, beliefs, t, samples, streams, repetition)
+            known = view, Outlook(asked, view, available)
+        return _answer(model, asked, policy, *known, t, samples, streams, repetition)
+
+    actions = [answer(j).action for j in range(policy.repeats)]
+    taken = int(streams.at(t, policy.repeats, POLICY).random() * policy.repeats)
+    return answer(taken)._replace(probability=actions.count(actions[taken]) / policy.repeats)
 
 
-class _Round(NamedTuple):
-    """One decision round; `asked` is the learner that estimates."""
+def _view(
+    model: Model, learner: Learner, beliefs: Beliefs, t: int, samples: Samples, streams: Any, repetition: int
+) -> Any:
+    """Return the view of a belief, exactly or from its draws for a repetition."""
+    if samples is None:
+        return model.view(learner, beliefs)
+    return model.view(learner, beliefs, draws(samples, t), _generators(streams, t, repetition, BELIEF))
 
-    model: Model
-    learner: Learner
-    asked: Learner
-    policy: Policy
-    beliefs: Beliefs
-    t: int
-    samples: Samples
-    streams: Stream | Sequence[Stream]
-    available: Mask | None
 
-    def answer(self, repetition: int) -> Choice:
-        """Return the choice that the draws of a repetition lead to."""
-        policy, rng = self.policy, self._generators(repetition)
-        view = self.model.view(self.learner, self.beliefs, draws(self.samples, self.t), rng)
-        outlook = Outlook(self.asked, view, self.available)
-        mean = outlook.mean
-        progress = Progress(self.t, self.asked.log_det, self.model.theory_ridge, mean.shape[-1])
-        scores = _checked(policy.scores(outlook, progress, rng), mean.shape)
-        if self.available is not None:
-            scores = np.where(self.available, scores, -np.inf)
-        action, probability = highest(scores), None
-        if self.samples is None and isinstance(action, int):
-            probability = policy.probability(outlook, progress, action) if policy.random else 1.0
-        return Choice(action, view, outlook.estimate, scores, progress, probability, repetition)
+def _answer(
+    model: Model,
+    learner: Learner,
+    policy: Policy,
+    view: Any,
+    outlook: Outlook,
+    t: int,
+    samples: Samples,
+    streams: Any,
+    repetition: int,
+) -> Choice:
+    """Return the choice that the policy's draws for a repetition lead to."""
+    mean, available = outlook.mean, outlook.available
+    progress = Progress(t, learner.log_det, model.theory_ridge, mean.shape[-1])
+    rng = _generators(streams, t, repetition, POLICY) if policy.random else None
+    scores = _checked(policy.scores(outlook, progress, rng), mean.shape)
+    if available is not None:
+        scores = np.where(available, scores, -np.inf)
+    action, probability = highest(scores), None
+    if samples is None and isinstance(action, int):
+        probability = policy.probability(outlook, progress, action) if policy.random else 1.0
+    return Choice(action, view, outlook.estimate, scores, progress, probability, repetition)
 
-    def _generators(self, repetition: int) -> Any:
-        """Return the generators of these draws, or None if nothing is drawn."""
-        if self.samples is None and not self.policy.random:
-            return None
-        if isinstance(self.streams, Stream):
-            return self.streams.at(self.t, repetition)
-        return [stream.at(self.t, repetition) for stream in self.streams]
+
+def _generators(streams: Stream | Sequence[Stream], t: int, repetition: int, kind: int) -> Any:
+    if isinstance(streams, Stream):
+        return streams.at(t, repetition, kind)
+    return [stream.at(t, repetition, kind) for stream in streams]
 
 
 def _together(choices: Sequence[Choice]) -> Choice:

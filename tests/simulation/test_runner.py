@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import overcast as oc
 import overcast.round
 from overcast._check import Array
-from overcast._random import Stream
+from overcast._random import POLICY, Stream
 from overcast.environments import (
     Adversarial,
     CoinFlip,
@@ -532,7 +532,7 @@ def test_trials_of_later_batches_have_seeds_of_their_own() -> None:
     trial, own, tally = env.start(generator(seed, n - 1, 0)), Stream(learner_seed(seed, n - 1)), Tally()
     for t in range(1, 9):
         now = trial.step(np.array(tally.choices, dtype=np.intp))
-        tally.add(now, first_best(own.at(t).random(6)))
+        tally.add(now, first_best(own.at(t, kind=POLICY).random(6)))
     tally.assert_equals(runs, n - 1)
 
 
@@ -542,7 +542,7 @@ def test_the_learner_draws_from_its_own_stream() -> None:
     runs = oc.simulate(env, oc.LinearModel(env.features, ridge=1.0), Dice(), steps=25, trials=3, seed=8)
     for i in range(3):
         own = Stream(learner_seed(8, i))
-        assert runs.choices[i].tolist() == [first_best(own.at(t).random(2)) for t in range(1, 26)]
+        assert runs.choices[i].tolist() == [first_best(own.at(t, kind=POLICY).random(2)) for t in range(1, 26)]
 
 
 def test_features_that_do_not_fit_the_environment() -> None:

@@ -77,9 +77,11 @@ class Policy(ABC):
 def highest(scores: Array) -> Index:
     """Return the index of the highest score along the last axis, the lowest of those that tie up to rounding."""
     if scores.ndim == 1:
-        best = float(scores[scores.argmax()])  # NaN where there is one
+        at = int(scores.argmax())
+        best = float(scores[at])  # NaN where there is one
         if math.isfinite(best):
-            return int((scores >= best - TIE * abs(best)).argmax())
+            earlier = scores[:at] >= best - TIE * abs(best)  # that tie with it
+            return int(earlier.argmax()) if at and earlier.any() else at
     else:
         top = scores.max(axis=-1, keepdims=True)
         if math.isfinite(top.sum()) or np.isfinite(top).all():

@@ -89,7 +89,7 @@ def test_a_short_past_takes_the_plain_way_and_a_long_one_the_grid() -> None:
     past = Past(kernel)
     seen = []
     for cloud in clouds:
-        np.testing.assert_allclose(past.inner_of_next(cloud), past.direct(cloud), rtol=0, atol=1e-9)
+        np.testing.assert_allclose(past.inner(cloud), past.direct(cloud), rtol=0, atol=1e-9)
         seen.append(past._grid is not None)
         past.append(cloud)
     assert seen == [False] * 6 + [True] * 2  # above 50,000 pairs of components

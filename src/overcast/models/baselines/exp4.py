@@ -180,7 +180,7 @@ class Exp4Learner(LastingLearner):
 
     def evidence(self, view: NDArray[np.intp], index: Index) -> Evidence:
         i = int(index)
-        return Evidence((view == i) * 1.0, float(self._odds(view)[i]))
+        return Evidence((view == i) * 1.0, math.exp(float(np.log(self._odds(view)[i]))))  # as `as_decided` has it
 
     def as_decided(self, evidence: Evidence, mean: float) -> Evidence:
         return evidence._replace(probability=math.exp(mean))

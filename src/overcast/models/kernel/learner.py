@@ -84,6 +84,7 @@ class KernelLearner(KeepsRounds):
         self._grams_of_rounds: list[Array] | None = None  # the rows of K up to the diagonal, if they are kept
         self._taken: dict[bytes, int] = {}  # the place of each action that was ever taken, by its vector
         self._vectors = np.empty((0, actions.shape[1]))  # of the actions taken, with room for more
+        self._own: list[list[float]] = []  # k(x, x) of the actions taken, for each term
         self._rows = [np.empty((0, len(actions))) for _ in self._terms]  # action kernels, actions taken by all
         self._among = [np.empty((0, 0)) for _ in self._terms]  # the same among the actions taken
         self._grams: list[Array] | None = None  # of the action kernels, (k, k) each, made when a draw needs them
@@ -150,6 +151,7 @@ class KernelLearner(KeepsRounds):
             out.past = [past.under(kernel) for past, (_, kernel) in zip(self.past, out._terms, strict=True)]
             out._rows = [np.asarray(kernel._evaluate(self.taken, self._actions)) for kernel, _ in out._terms]
             out._among = [np.asarray(kernel._evaluate(self.taken, self.taken)) for kernel, _ in out._terms]
+            out._own = [out._of_itself(action) for action in self.taken]
             out._grams = None
         out._trace = float(gram.trace())
         out._factor = Cholesky.of(gram + model.ridge * np.eye(len(gram)))
@@ -252,33 +254,34 @@ class KernelLearner(KeepsRounds):
     def square_of(self, evidence: Evidence) -> float:
         """Return the squared norm of the embedding of a round."""
         action, view = evidence
-        own = [float(kernel.diagonal(action[None])[0]) for kernel, _ in self._terms]
+        place = self._taken.get(action.tobytes())
+        own = self._of_itself(action) if place is None else self._own[place]
         square = sum(diagonal * square for diagonal, square in zip(own, view.squares, strict=True))
         if not math.isfinite(square):
             raise ValueError(f"KernelModel: {self._names} must give finite numbers, got others; scale the contexts")
         if square < 0.0:
             raise self._not_positive(f"a squared norm of {square:.3g}")
-        return square
+        return float(square)
+
+    def _of_itself(self, action: Array) -> list[float]:
+        return [float(kernel.diagonal(action[None])[0]) for kernel, _ in self._terms]
 
     def learn(self, evidence: Evidence, reward: float | Array) -> None:
-        # The caller's own settings of what counts as an error may not stop half-way.
+        # What overflows is found below; numbers that the caller's own settings call errors may not stop half-way.
         with np.errstate(all="ignore"):
-            before = [copy.copy(past) for past in self.past]  # a grid may change before the round is sure
-            try:
-                own, cross = self.square_of(evidence), self._cross_of_next(evidence)
-                column = self._factor.solve(cross[:, None])[:, 0] if len(self) else cross
-                ridge = self._safe_ridge(own)
-                square = own + ridge - float(column @ column)
-                if not square >= ridge - ROUNDING * (self._trace + own + self.ridge):
-                    raise self._not_positive(f"{square - ridge:.3g} left of the variance of round {len(self) + 1}")
-                if ridge > self.ridge:
-                    self._add_jitter(ridge - self.ridge)
-                pivot = math.sqrt(max(square, ridge))  # only rounding can make `square` less than `ridge`
-                new = self._evaluated(evidence.action)
-            except BaseException:
-                self.past = before
-                raise
-            t = len(self)
+            t, own, cross = len(self), self.square_of(evidence), self._cross(evidence)
+            # Always solved on its own, so that what was estimated before does not change a digit of what is learnt.
+            column = self._factor.solve_one(cross)
+            rounding = ROUNDING * (self._trace + own + self.ridge)
+            ridge = max(self.ridge, rounding)
+            square = own + ridge - float(column @ column)
+            if not square >= ridge - rounding:
+                raise self._not_positive(f"{square - ridge:.3g} left of the variance of round {t + 1}")
+            if ridge > self.ridge:
+                self._add_jitter(ridge - self.ridge)
+            pivot = math.sqrt(max(square, ridge))  # only rounding can make `square` less than `ridge`
+            new = self._evaluated(evidence.action)
+            # From here on nothing can fail.
             self._whitened = room(self._whitened, t + 1)
             self._whitened[t] = (reward - self._whitened[:t] @ column) / pivot
             self._factor.append(column, pivot)
@@ -286,7 +289,7 @@ class KernelLearner(KeepsRounds):
 
     def remember(self, evidence: Evidence, reward: float) -> None:
         """Add a round without its row of L, for `under` to factorise."""
-        cross = self._cross_of_next(evidence) if self._grams_of_rounds is not None else np.empty(0)
+        cross = self._cross(evidence) if self._grams_of_rounds is not None else np.empty(0)
         self._append(evidence, reward, self.square_of(evidence), cross, self._evaluated(evidence.action))
 
     def _append(
@@ -298,6 +301,7 @@ class KernelLearner(KeepsRounds):
             self._taken[action.tobytes()] = u
             self._vectors = room(self._vectors, u + 1)
             self._vectors[u] = action
+            self._own.append(self._of_itself(action))
             for j, (row, among) in enumerate(new):
                 self._rows[j] = room(self._rows[j], u + 1)
                 self._rows[j][u] = row
@@ -314,10 +318,6 @@ class KernelLearner(KeepsRounds):
         self._trace += own
         self._size += 1
         self._latest = None
-
-    def _safe_ridge(self, own: float) -> float:
-        """Return lambda, or what rounding takes if that is more."""
-        return max(self.ridge, ROUNDING * (self._trace + own + self.ridge))
 
     def _evaluated(self, action: Array) -> list[tuple[Array, Array]] | None:
         """Return the kernels between an action and all (k,), and those taken and itself; None if it was taken."""
@@ -340,23 +340,20 @@ class KernelLearner(KeepsRounds):
             return np.asarray(self._among[term][place, : len(self._taken)])
         return np.asarray(self._terms[term][0]._evaluate(action[None], self.taken)[0])
 
-    def _cross_of_next(self, evidence: Evidence) -> Array:
-        """Return the inner products of the next round's embedding with those of all rounds, (t,)."""
+    def _cross(self, evidence: Evidence) -> Array:
+        """Return the inner products of the embedding of a round with those of all rounds so far, (t,)."""
         if not len(self):
             return np.empty(0)
-        parts = enumerate(zip(self.past, evidence.view.clouds, strict=True))
-        place, action = self.place, evidence.action
-        return np.asarray(sum(self._to_taken(j, action)[place] * past.inner_of_next(own) for j, (past, own) in parts))
+        action, place, out = evidence.action, self.place, np.zeros(len(self))
+        for j, (past, cloud) in enumerate(zip(self.past, evidence.view.clouds, strict=True)):
+            out += self._to_taken(j, action).take(place) * past.inner(cloud)
+        return out
 
     def columns(self, rounds: Sequence[Evidence]) -> Array:
         """Return L^-1 k_t of the embeddings of other rounds, (t, n)."""
         if not len(self):
             return np.empty((0, len(rounds)))
-        cross = []
-        for action, view in rounds:
-            parts = enumerate(zip(self.past, view.clouds, strict=True))
-            cross.append(sum(self._to_taken(j, action)[self.place] * past.inner(own) for j, (past, own) in parts))
-        return self._factor.solve(np.stack(cross, axis=1))
+        return self._factor.solve(np.stack([self._cross(one) for one in rounds], axis=1))
 
     def between(self, rounds: Sequence[Evidence], view: View) -> Array:
         """Return the inner products of the embeddings of other rounds with those of all actions, (n, k)."""
@@ -378,7 +375,7 @@ class KernelLearner(KeepsRounds):
     def with_actions(self, actions: Array, of: Indices) -> KernelLearner:
         out, new = copy.copy(self), actions[of < 0]
         out._actions, out._grams, out._latest = actions, None, None
-        out._taken, out._among = dict(self._taken), list(self._among)
+        out._taken, out._among, out._own = dict(self._taken), list(self._among), list(self._own)
         kernels = [kernel for kernel, _ in self._terms]
         if len(new):
             fresh = [kernel.diagonal(new) for kernel in kernels]

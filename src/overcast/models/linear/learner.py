@@ -71,7 +71,8 @@ class LinearLearner(LastingLearner):
 
     def evidence(self, view: View, index: Index) -> Row:
         row = self.design.row(view, index, self.fit.aware)
-        if row.psi.ndim == 1 and not (_finite(row.psi) and (row.cov is None or _finite(row.cov))):
+        # Features that are not finite give scores that are not. Their covariance counts only when the reward has come.
+        if row.cov is not None and row.cov.ndim == 1 and not _finite(row.cov):
             raise too_large("LinearModel")
         return row
 
