@@ -56,11 +56,20 @@ class Memory(NamedTuple):
         a, learner, reference = actions.vectors.shape[1], self.learner, self.reference
         model = self.model if a == self.actions.vectors.shape[1] else self.model.widened(a)
         changed = len(actions) != len(self.actions) or not np.array_equal(of, np.arange(len(of)))
+        if changed:
+            check_actions_may_change(self.model)
         if learner is not None and changed:
             learner = learner.with_actions(actions.vectors, of)
         if reference is not None:
             reference = _padded(reference, a)
         return self._replace(actions=actions, model=model, learner=learner, reference=reference)
+
+
+def check_actions_may_change(model: Model) -> None:
+    """Raise TypeError if the model cannot do with other actions than those it started with."""
+    if model.fixed_actions:
+        advice = "start a new bandit, or leave some out of available="
+        raise TypeError(f"{type(model).__name__}: actions cannot come and go with this model; {advice}")
 
 
 def started(model: Model, reference: Array, actions: Array, dim: int) -> LastingLearner:

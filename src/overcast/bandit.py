@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from overcast import _check, _memory, _storage
 from overcast._check import Array
-from overcast._memory import Memory
+from overcast._memory import Memory, check_actions_may_change
 from overcast._random import Stream, drawn_by
 from overcast._threads import one_thread
 from overcast.actions import Actions
@@ -315,10 +315,8 @@ class Bandit:
         >>> bandit.decide([2.0]).top(3)[1].action
         'c'
         """
-        with self._lock:
-            self._check_actions_may_change()
-            with one_thread():
-                self._use(self.memory.with_actions(*self._actions.added(actions)))
+        with self._lock, one_thread():
+            self._use(self.memory.with_actions(*self._actions.added(actions)))
 
     def retire(self, actions: Any) -> None:
         """Never take these actions again, given by name, or by index if they have none; `add_actions` brings them back.
@@ -326,16 +324,8 @@ class Bandit:
         Open decisions for them still count.
         """
         with self._lock:
-            self._check_actions_may_change()
+            check_actions_may_change(self._model)
             self._actions = self._actions.retired(actions)
-
-    def _check_actions_may_change(self) -> None:
-        if self._model.fixed_actions:
-            name = type(self._model).__name__
-            raise TypeError(
-                f"{name}: actions cannot come and go with this model; start a new bandit, or leave some out of "
-                "available="
-            )
 
     def fit_hyperparameters(self) -> Fitted:
         """Fit the kernel's parameters and the ridge to the rewards so far, and go on with them.

@@ -30,11 +30,12 @@ class Prepared:
         """Return the same for other actions, in which row i is the present row of[i], or new if it is -1."""
         out = copy.copy(self)
         out._actions = actions
-        out._extend(of, self._features._prepare(actions[of < 0], self._context_dim) if (of < 0).any() else None)
+        # One by one, so that the last digit does not depend on which actions came together.
+        out._extend(of, [self._features._prepare(action[None], self._context_dim) for action in actions[of < 0]])
         return out
 
-    def _extend(self, of: Indices, new: Any) -> None:
-        """Reorder what was computed for each action, and add that of the new actions, prepared on their own."""
+    def _extend(self, of: Indices, new: list[Any]) -> None:
+        """Reorder what was computed for each action, and add that of the new actions, each prepared on its own."""
 
     def expected(self, belief: Belief) -> Array:
         """Return E_mu[phi(x, c)], shape (k, d), or raise NoClosedForm."""

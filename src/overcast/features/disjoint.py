@@ -82,7 +82,8 @@ class DisjointDesign(Design):
         k = actions.shape[1]
         if k > self._map.k:
             self._features = self._map = self._map.widened(k)
-        self._blocks = gathered(self._blocks, of, self._map.blocks(actions[of < 0]))
+        moved = of != np.arange(len(of))  # all others have the vectors that they had
+        self._blocks = gathered(self._blocks, np.where(moved, -1, of), self._map.blocks(actions[moved]))
         self._actions, self.shape = actions, (k, self._context_dim)
 
     @property

@@ -82,8 +82,8 @@ class PreparedWaves(Prepared):
         self._d = features.size(actions.shape[1], c)
         self._table = amplitudes * np.exp(1j * (actions @ w.T))
 
-    def _extend(self, of: Indices, new: PreparedWaves | None) -> None:
-        self._table = self._table[of] if new is None else gathered(self._table, of, new._table)
+    def _extend(self, of: Indices, new: list[PreparedWaves]) -> None:
+        self._table = gathered(self._table, of, np.concatenate([self._table[:0], *(own._table for own in new)]))
 
     def times(self, of_context: Complex) -> Array:
         """Return the features, given exp(i v_j^T c) or its average: (f,) gives (k, d), (n, f) gives (k, n, d)."""

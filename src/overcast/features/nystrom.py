@@ -131,9 +131,12 @@ class PreparedPairs(Prepared):
         self._tables = [action._evaluate(self._pairs.actions, actions) for action, _ in self._pairs.terms]
         self._embedded = [Embeddings.of_points(context, self._pairs.contexts) for _, context in self._pairs.terms]
 
-    def _extend(self, of: Indices, new: PreparedPairs | None) -> None:
-        more = [table[:, :0] for table in self._tables] if new is None else new._tables
-        self._tables = [gathered(old.T, of, rows.T).T for old, rows in zip(self._tables, more, strict=True)]
+    def _extend(self, of: Indices, new: list[PreparedPairs]) -> None:
+        more = zip(*(own._tables for own in new), strict=True) if new else [()] * len(self._tables)
+        self._tables = [
+            gathered(old.T, of, np.concatenate([old.T[:0], *(table.T for table in tables)])).T.copy()
+            for old, tables in zip(self._tables, more, strict=True)
+        ]
 
     def expected(self, belief: Belief) -> Array:
         try:

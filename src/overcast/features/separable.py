@@ -159,7 +159,9 @@ class SeparableDesign(Design):
 
     def _take(self, actions: Array, of: Indices) -> None:
         self._actions = actions
-        self._set(gathered(self._z.T, of, self._terms_of(actions[of < 0])))
+        # One by one, so that the last digit does not depend on which actions came together.
+        new = [self._terms_of(action[None]) for action in actions[of < 0]]
+        self._set(gathered(self._z.T, of, np.concatenate([self._z.T[:0], *new])))
 
     def _set(self, z: Array) -> None:
         """Compute what depends on the terms of all actions."""

@@ -77,11 +77,9 @@ class Policy(ABC):
 def highest(scores: Array) -> Index:
     """Return the index of the highest score along the last axis, the lowest of those that tie up to rounding."""
     if scores.ndim == 1:
-        at = int(scores.argmax())
-        best = float(scores[at])  # NaN where there is one
+        best = float(scores[scores.argmax()])  # NaN where there is one
         if math.isfinite(best):
-            earlier = scores[:at] >= best - TIE * abs(best)  # that tie with it
-            return int(earlier.argmax()) if at and earlier.any() else at
+            return int((scores >= best - TIE * abs(best)).argmax())
     else:
         top = scores.max(axis=-1, keepdims=True)
         if math.isfinite(top.sum()) or np.isfinite(top).all():
