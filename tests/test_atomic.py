@@ -19,7 +19,10 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="modes, links and loc
 
 
 def _write(path: Path, content: bytes) -> None:
-    _atomic.replace(path, lambda file: file.write(content) and None)
+    def fill(file: IO[bytes]) -> None:
+        file.write(content)
+
+    _atomic.replace(path, fill)
 
 
 def test_a_file_is_made_and_replaced(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -270,7 +271,8 @@ def test_exp4_says_that_it_cannot() -> None:
     made = CONFIGS["exp4"]
     bandit = oc.Bandit(made.actions, made.model, made.policy)
     bandit.learn(bandit.decide([1.0, 2.0]), 1.0)
-    for call in (lambda: bandit.add_actions({"x": [1.0, 2.0]}), lambda: bandit.retire("a")):
+    calls: list[Callable[[], None]] = [lambda: bandit.add_actions({"x": [1.0, 2.0]}), lambda: bandit.retire("a")]
+    for call in calls:
         with unchanged(bandit), refused(TypeError, "Exp4", "actions cannot come and go with this model"):
             call()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,13 +23,14 @@ def test_draws_follow_from_seed_and_number_alone() -> None:
     two.at(9).random()
     np.testing.assert_array_equal(two.at(3).normal(size=4), first)
     np.testing.assert_array_equal(one.at(3).normal(size=4), first)
-    for other in (
+    others: list[Callable[[], np.random.Generator]] = [
         lambda: Stream(6).at(3),
         lambda: one.at(4),
         lambda: one.at(3, 1),
         lambda: one.at(3, kind=OBSERVATION),
         lambda: one.at(3, kind=POLICY),
-    ):
+    ]
+    for other in others:
         assert (other().normal(size=4) != first).all()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,8 @@ def test_what_a_closed_ticket_is_told(how: str) -> None:
             bandit.learn(decision, 1.0)
         else:
             bandit.forget(decision)
-    for call in (lambda d: bandit.learn(d, 1.0), lambda d: bandit.forget(d)):
+    calls: list[Callable[[Any], None]] = [lambda d: bandit.learn(d, 1.0), bandit.forget]
+    for call in calls:
         with unchanged(bandit), pytest.raises(ValueError, match=r"^Bandit: ") as caught:
             call(own)
         assert str(caught.value) == (
