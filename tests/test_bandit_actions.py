@@ -158,17 +158,23 @@ def test_new_vectors_under_a_known_name() -> None:
     assert bandit.estimate([1.0, 2.0]).mean[0] == plain.estimate([1.0, 2.0]).mean[2]
 
 
-@pytest.mark.parametrize("name", ["ridge", "learnt", "kernel", "kernel, ridge", "kernel, scales", "noisy"])
-def test_an_open_decision_counts_with_the_vector_that_it_was_made_with(name: str) -> None:
+@pytest.mark.parametrize("context", [None, [0.7, 0.2]], ids=["hidden", "revealed"])
+@pytest.mark.parametrize(
+    "name", ["ridge", "learnt", "many features", "epsilon", "kernel", "kernel, ridge", "kernel, scales", "noisy"]
+)
+def test_an_open_decision_counts_with_the_vector_that_it_was_made_with(name: str, context: Any, tmp_path: Path) -> None:
     made = CONFIGS[name]
     changed, kept = (oc.Bandit(made.actions, made.model, made.policy, **made.options) for _ in range(2))
     for bandit in (changed, kept):
         bandit.learn(bandit.decide([1.0, 0.5], available=["b"]), 0.5)
     waiting = [bandit.decide([0.4, 1.0], available=["a"]) for bandit in (changed, kept)]
-    changed.add_actions({"a": [7.0, -3.0]})
+    changed.add_actions({"a": [3.0, -1.0]})
+    changed.add_actions({"a": [2.0, -3.0]})
+    changed.save(tmp_path / "bandit")
+    changed = oc.Bandit.load(tmp_path / "bandit")
     for bandit, decision in zip((changed, kept), waiting, strict=True):
-        bandit.learn(decision, 2.0)
-    kept.add_actions({"a": [7.0, -3.0]})
+        bandit.learn(decision, 2.0, context)
+    kept.add_actions({"a": [2.0, -3.0]})
     _alike(changed, kept)
 
 
@@ -277,10 +283,9 @@ def test_exp4_says_that_it_cannot() -> None:
             call()
 
 
-def test_profiles_keep_the_vectors_of_actions_that_were_taken() -> None:
+def test_profiles_keep_the_vectors_of_actions() -> None:
     bandit = oc.Bandit(_few(2), models.FixedProfile(Bilinear()), oc.UCB(1.0))
     bandit.learn(bandit.decide([1.0, 2.0], available=["a"]), 1.0)
-    bandit.add_actions({"b": [3.0, 4.0]})
     with unchanged(bandit), refused(ValueError, "FixedProfile", "must keep their vectors"):
         bandit.add_actions({"a": [3.0, 4.0]})
 

@@ -61,8 +61,10 @@ class Memory(NamedTuple):
         if learner is not None and changed:
             learner = learner.with_actions(actions.vectors, of)
         if reference is not None:
-            reference = _padded(reference, a)
-        return self._replace(actions=actions, model=model, learner=learner, reference=reference)
+            reference = padded(reference, a)
+        former = {int(i): self.actions.vectors[i] for i in np.setdiff1d(np.arange(len(self.actions)), of)}
+        tickets = self.tickets.with_vectors(former) if former else self.tickets
+        return self._replace(actions=actions, model=model, learner=learner, reference=reference, tickets=tickets)
 
 
 def check_actions_may_change(model: Model) -> None:
@@ -84,7 +86,7 @@ def started(model: Model, reference: Array, actions: Array, dim: int) -> Lasting
     return learner.with_actions(actions, of)
 
 
-def _padded(vectors: Array, a: int) -> Array:
+def padded(vectors: Array, a: int) -> Array:
     """Return vectors (k, a), with zeros for the entries that they lack."""
     return vectors if vectors.shape[1] == a else np.pad(vectors, ((0, 0), (0, a - vectors.shape[1])))
 
@@ -196,12 +198,14 @@ def _open(memory: Memory, ids: Sequence[Any], arrays: Arrays) -> dict[str, Waiti
     rounds = [0, *(one.round for one in found)]
     if any(a >= b for a, b in pairwise(rounds)) or rounds[-1] > made:
         raise ValueError("the open decisions are out of order")
-    for action, _, evidence, stated in found:
+    for action, _, evidence, stated, vector in found:
         if not 0 <= action < len(memory.actions):
             raise ValueError("an open decision is about an action that does not exist")
         want = None if memory.recalibrated is None else (2, memory.dim)
         if (None if stated is None else stated.shape) != want:
             raise ValueError("the corrections do not fit the open decisions")
+        if vector is not None and (vector.ndim != 1 or len(vector) > memory.actions.vectors.shape[1]):
+            raise ValueError("an open decision is about an action of another length")
         learner.check(evidence)
     return dict(zip(names, found, strict=True))
 

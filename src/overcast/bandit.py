@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from overcast import _check, _memory, _storage
 from overcast._check import Array
-from overcast._memory import Memory, check_actions_may_change
+from overcast._memory import Memory, check_actions_may_change, padded
 from overcast._random import Stream, drawn_by
 from overcast._threads import one_thread
 from overcast.actions import Actions
@@ -235,14 +235,18 @@ class Bandit:
         with self._lock:
             ticket = self._tickets.find(decision)
             reward = checked_reward(reward)
-            index, _, evidence, stated = self._tickets.open[ticket]
+            index, _, evidence, stated, vector = self._tickets.open[ticket]
             learner, lesson = self._learner, None
             assert learner is not None
             if context is not None:
                 with _threads_for(learner):
-                    revealed = self._model.view(learner, revealed_belief(self._revealed(context)))
+                    seer = learner
+                    if vector is not None:  # the action has another one by now
+                        own, index = padded(vector[None], self._actions.vectors.shape[1]), 0
+                        seer = learner.with_actions(own, np.array([-1]))
+                    revealed = self._model.view(seer, revealed_belief(self._revealed(context)))
                     if self._model.uses_context:
-                        evidence = learner.evidence(revealed, index)
+                        evidence = seer.evidence(revealed, index)
                 if self._recalibrated is not None and stated is not None:
                     lesson = self._recalibrated.lesson(stated, context)
             with _threads_for(learner):

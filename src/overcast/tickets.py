@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import uuid
 from itertools import islice
 from typing import Any, NamedTuple
@@ -25,12 +26,14 @@ class Waiting(NamedTuple):
     round : the number of the decision, counting from 1
     evidence : what the learner will learn from
     stated : mean and spread (2, c) that the belief states for itself; None unless the bandit recalibrates
+    vector : (a,) that the action had when it was taken; None if it has it still
     """
 
     action: int
     round: int
     evidence: Any
     stated: Array | None
+    vector: Array | None = None
 
 
 class Tickets:
@@ -78,6 +81,15 @@ class Tickets:
     def close(self, ticket: str) -> None:
         """Take note that the reward of an open decision has come."""
         self.rewarded = max(self.rewarded, self.open.pop(ticket).round)
+
+    def with_vectors(self, former: dict[int, Array]) -> Tickets:
+        """Return the same, where open decisions remember the former vectors of actions that get new ones, by index."""
+        out = copy.copy(self)
+        out.open = {
+            ticket: one._replace(vector=former[one.action]) if one.action in former and one.vector is None else one
+            for ticket, one in self.open.items()
+        }
+        return out
 
     def find(self, decision: Decision | str) -> str:
         """Return the id of an open decision."""

@@ -177,10 +177,8 @@ class ProfileLearner(LastingLearner):
             raise ValueError("its rounds were seen with other features")
 
     def with_actions(self, actions: Array, of: Indices) -> ProfileLearner:
-        if self._counts[np.setdiff1d(np.arange(len(self._counts)), of)].any():
-            raise ValueError(
-                "FixedProfile: actions that were taken must keep their vectors, got others; add them under new names"
-            )
+        if len(np.setdiff1d(np.arange(len(self._counts)), of)):
+            raise ValueError("FixedProfile: actions must keep their vectors, got others; add them under new names")
         out = copy.copy(self)
         out._design, out._log_det = self._design.with_actions(actions, of), None
         new = np.zeros(int((of < 0).sum()))
