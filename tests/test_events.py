@@ -21,7 +21,7 @@ from memory_support import differences, distance, memory_of, unchanged
 from overcast import events
 from support import refused
 
-FIXTURES = Path(__file__).parent / "fixtures" / "events"
+FIXTURES = Path(__file__).parent / "fixtures"
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -118,7 +118,7 @@ def test_another_number_of_threads_leads_to_the_same_up_to_rounding(name: str, t
     assert distance(found[0], life.bandit) <= 1e-9
 
 
-@pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.json")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(FIXTURES.glob("events*/*.json")), ids=lambda path: path.stem)
 def test_events_that_an_earlier_release_wrote_can_be_replayed(path: Path) -> None:
     content = json.loads(path.read_text(encoding="utf-8"))
     bandit = oc.replay(content["config"], content["events"])
