@@ -136,6 +136,24 @@ def test_disjoint_opens_a_fresh_block() -> None:
         _alike(grown, whole, 1e-9 if ridge else 0.1)  # scales are learnt at other times
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{"ridge": 1.0}, {"ridge": 1.0, "noise": 0.3}, {"ridge": 1.0, "weights": "variance"}, {}, {"weights": "equal"}],
+    ids=repr,
+)
+def test_a_block_can_be_opened_before_the_first_reward(options: dict[str, Any]) -> None:
+    bandit = oc.Bandit(["a", "b"], oc.LinearModel(Disjoint(2), **options), oc.UCB())
+    decision = bandit.decide([1.0, 2.0])
+    bandit.add_actions(["c"])
+    known = bandit.estimate([1.0, 2.0])
+    np.testing.assert_allclose(known.width, known.width[0])
+    bandit.learn(decision, 1.0)
+    bandit.add_actions(["d"])
+    after = bandit.estimate([1.0, 2.0])
+    assert after.width[0] < after.width[1]
+    np.testing.assert_allclose(after.width[1:], after.width[1])
+
+
 def test_a_longer_unit_vector_opens_a_block_too() -> None:
     one, two = (oc.Bandit(["a", "b"], oc.LinearModel(Disjoint(2), ridge=1.0), oc.UCB(1.0)) for _ in range(2))
     one.add_actions(["c"])

@@ -154,6 +154,25 @@ def test_one_member_under_many_names_is_refused(tmp_path: Path) -> None:
     _refused(path, "longer than the file")
 
 
+@pytest.mark.parametrize("dim", [10**4, 10**5, 10**9, 10**400])
+@pytest.mark.parametrize("name", ["ridge", "learnt", "polynomial", "disjoint", "kernel", "profile"])
+def test_a_dimension_that_would_take_much_memory_is_refused(name: str, dim: int, tmp_path: Path) -> None:
+    path = tmp_path / "bandit"
+    life = Life(name, 0)
+    life.live(10)
+    _saved(path, life.bandit)
+    members = _members(path)
+    header = json.loads(np.load(io.BytesIO(members["header.npy"])).tobytes()) | {"dim": dim}
+    text = json.dumps(header).encode()
+    _write(path, members | {"header.npy": _npy(np.frombuffer(text, dtype=np.uint8))})
+    tracemalloc.start()
+    try:
+        _refused(path)
+        assert tracemalloc.get_traced_memory()[1] < 50_000_000
+    finally:
+        tracemalloc.stop()
+
+
 @pytest.mark.parametrize(
     ("name", "array", "word"),
     [

@@ -24,6 +24,8 @@ from overcast.tickets import KNOWN_TOKENS, Tickets, Waiting
 # Arrays of one name, and the first parts of the names of others.
 SINGLE = {"actions", "reference"}
 PREFIXES = ("learner.", "open.", "recalibrate.")
+# Largest dimension of contexts that a file may claim.
+MAX_DIM = 100_000
 #: the entry of the header that differs between copies
 MARKS = "tokens"
 
@@ -149,6 +151,7 @@ def read(path: str, file: IO[bytes], model: Model | None, policy: Policy | None)
                 raise ValueError("a bandit that has decided nothing has learnt something")
             return memory
         vectors = memory.actions.vectors
+        _check_size(model, vectors.shape[1], dim, arrays)
         reference = _check.array("file", "reference", arrays["reference"], ("k", vectors.shape[1]))
         with one_thread():
             learner = started(model, reference, vectors, dim)
@@ -156,6 +159,18 @@ def read(path: str, file: IO[bytes], model: Model | None, policy: Policy | None)
         memory = memory._replace(learner=learner, reference=reference)
         memory.tickets.open = _open(memory, _list(header, "open"), _within("open.", arrays))
         return memory
+
+
+def _check_size(model: Model, a: int, dim: int, arrays: Arrays) -> None:
+    """Raise ValueError if a learner for contexts of this dimension would need more room than the file's arrays do."""
+    if dim > MAX_DIM:
+        raise ValueError(f"dim must be {MAX_DIM} at most, got {dim}")
+    features = getattr(getattr(model, "model", model), "features", None)
+    inverse = arrays.get("learner.inverse")
+    if features is not None and inverse is not None:
+        d = features.size(a, dim)
+        if inverse.size != d * (dim if model.labels else d):
+            raise ValueError("the arrays do not fit the features")
 
 
 def _actions(header: dict[str, Any], vectors: Array) -> Actions:

@@ -134,6 +134,9 @@ class Polynomial(Separable):
         one[..., 0] = 1.0
         return Side(matrix, one)
 
+    def size(self, a: int, c: int) -> int:
+        return math.comb(a + c + self.degree, self.degree)
+
     def pairs(self, a: int, c: int) -> tuple[Indices, Indices]:
         of_action = exponents(a, self.degree).sum(axis=1)
         of_context = exponents(c, self.degree).sum(axis=1)

@@ -192,7 +192,9 @@ class Weighted(Fit):
                 new = np.zeros((len(of), *old.shape[1:]))
                 new[known] = old[of[known]]
                 setattr(out, name, new)
-        out.inverse[~known] = np.eye(self.shape[-1]) / self.ridge  # until the next line, if there are rewards
+        out.inverse[~known] = (
+            np.eye(self.shape[-1]) / self.ridge
+        )  # as before the first round, for `_refit` to start from
         out._kept = self._kept.with_blocks(of)
         out._reframe(frame)
         out._refit()
