@@ -172,11 +172,7 @@ def read(path: str, file: IO[bytes], wanted: Callable[[str], bool]) -> tuple[dic
 def _members(file: IO[bytes], archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     """Return the members of an archive that are as long as they say, and together no longer than the file."""
     found = archive.infolist()
-    length = os.fstat(file.fileno()).st_size if hasattr(file, "fileno") and not isinstance(file, io.BytesIO) else None
-    if length is None:
-        at = file.tell()
-        length = file.seek(0, os.SEEK_END)
-        file.seek(at)
+    length = file.seek(0, os.SEEK_END)
     if len({info.filename for info in found}) < len(found):
         raise ValueError("it holds two arrays of one name")
     if any(info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size for info in found):

@@ -156,19 +156,18 @@ class Decision:
 
     def to_json(self) -> dict[str, Any]:
         """Return the record as JSON data; a belief that is code has no such form and raises TypeError."""
-        move = self.move
+        move, available, action = self.move, self.available, self.action
+        if available is not None:
+            available = [_check.name("Decision: to_json", name) for name in available]
+        vector = isinstance(action, np.ndarray)
         return {
             "version": VERSION,
             "id": self.id,
             "time": self.time,
             "belief": self.belief.to_json(),
             "move": None if move is None else {name: part.tolist() for name, part in move._asdict().items()},
-            "available": None
-            if self.available is None
-            else [_check.name("Decision: to_json", own) for own in self.available],
-            "action": self.action.tolist()
-            if isinstance(self.action, np.ndarray)
-            else _check.name("Decision: to_json", self.action),
+            "available": available,
+            "action": action.tolist() if vector else _check.name("Decision: to_json", action),
             "index": self.index,
             "mean": self.mean,
             "width": self.width,
@@ -203,19 +202,15 @@ class Decision:
             _check.number("Decision", name, data[name]) for name in ("time", "mean", "width", "score")
         )
         out.index = _check.integer("Decision", "index", data["index"], at_least=0)
-        action = (
-            _check.array("Decision", "action", data["action"], ("a",))
-            if isinstance(data["action"], list)
-            else data["action"]
-        )
+        action = data["action"]
+        if isinstance(action, list):
+            action = _check.array("Decision", "action", action, ("a",))
         out._chosen = Option(action, out.index, *numbers)
         out.round = _check.integer("Decision", "round", data["round"], at_least=1)
         probability, samples = data["probability"], data["samples"]
-        out.probability = (
-            None
-            if probability is None
-            else _check.number("Decision", "probability", probability, at_least=0.0, at_most=1.0)
-        )
+        if probability is not None:
+            probability = _check.number("Decision", "probability", probability, at_least=0.0, at_most=1.0)
+        out.probability = probability
         out.samples = None if samples is None else _check.integer("Decision", "samples", samples, at_least=1)
         drawn_by(data["seed"])
         out._seed = data["seed"]

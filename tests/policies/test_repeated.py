@@ -126,6 +126,22 @@ def test_what_is_refused() -> None:
         Repeated(oc.Thompson(), 1)
 
 
+def test_open_decisions_count_as_for_the_policy_inside() -> None:
+    """Three answers of a policy without randomness, from exact expectations, are three times the same."""
+    actions: Any = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [0.5, 0.5]}
+    plain, repeated = (
+        oc.Bandit(actions, oc.LinearModel(Bilinear()), policy) for policy in (oc.UCB(), Repeated(oc.UCB(), 3))
+    )
+    for t in range(12):
+        one, two = plain.decide([1.0, 1.0]), repeated.decide([1.0, 1.0])
+        assert (one.index, one.score, two.probability) == (two.index, two.score, 1.0)
+        if t % 3 == 0:
+            plain.learn(one, float(t))
+            repeated.learn(two, float(t))
+    assert not Repeated(oc.UCB(), 3).random
+    assert Repeated(oc.Thompson(), 3).random
+
+
 def test_the_width_of_the_paper_is_that_of_the_policy_inside() -> None:
     assert Repeated(oc.UCB(oc.confidence.Expected()), 3).confidence == oc.confidence.Expected()
     assert Repeated(oc.Thompson(), 3).confidence is None

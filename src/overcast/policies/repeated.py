@@ -47,6 +47,11 @@ class Repeated(Policy):
         return self.n
 
     @property
+    def random(self) -> bool:  # type: ignore[override]
+        """Whether one answer draws random numbers."""
+        return self.policy.random
+
+    @property
     def confidence(self) -> Confidence | None:
         return self.policy.confidence
 
