@@ -104,6 +104,12 @@ def same(got: Estimate, expected: Estimate, tolerance: float = 1e-8) -> None:
     np.testing.assert_allclose(got.width, expected.width, rtol=0, atol=tolerance)
 
 
+def estimate_of(decision: oc.Decision) -> Estimate:
+    """Return the estimates of all actions that a decision was made from."""
+    assert decision._ranking is not None
+    return decision._ranking.estimate
+
+
 def learner_of(bandit: oc.Bandit) -> KernelLearner:
     assert isinstance(bandit._learner, KernelLearner)
     return bandit._learner

@@ -20,6 +20,11 @@ def generator(seed: int, trial: int, stream: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(trial, stream)))
 
 
+def learner_seed(seed: int, trial: int) -> np.random.SeedSequence:
+    """Return the seed of a bandit that draws as the learner of a trial does."""
+    return np.random.SeedSequence(seed, spawn_key=(trial, 1))
+
+
 @dataclass(frozen=True)
 class Constant(Policy):
     """Takes one action, whatever the estimates say."""

@@ -109,13 +109,22 @@ def test_equality_is_by_names_and_vectors() -> None:
 )
 def test_masks(available: Any, mask: list[bool]) -> None:
     got = Actions(VECTORS).mask(available)
+    assert got is not None
     assert got.dtype == bool
     assert got.tolist() == mask
+    assert Actions(VECTORS).mask(None) is None
+    gone = Actions(VECTORS).retired([1])
+    assert np.array_equal(gone.mask(None), [True, False, True])  # type: ignore[arg-type]
+
+
+def _flags(actions: Any, available: Any) -> Any:
+    found = Actions(actions).mask(available)
+    return None if found is None else found.tolist()
 
 
 def test_names_go_before_indices() -> None:
-    assert Actions({2: [1.0], 1: [2.0], 0: [3.0]}).mask([2]).tolist() == [True, False, False]
-    assert Actions({"a": [1.0], "b": [2.0]}).mask([1, "a"]).tolist() == [True, True]
+    assert _flags({2: [1.0], 1: [2.0], 0: [3.0]}, [2]) == [True, False, False]
+    assert _flags({"a": [1.0], "b": [2.0]}, [1, "a"]) == [True, True]
     with pytest.raises(ValueError, match=r"^Bandit: available must hold one of the actions' names, got int 0$"):
         Actions({1: [1.0], 2: [2.0]}).mask([0])
 
@@ -133,7 +142,7 @@ def test_names_go_before_indices() -> None:
     ],
 )
 def test_masks_by_name(available: Any) -> None:
-    assert Actions({"a": [1.0], "b": [2.0], "c": [3.0]}).mask(available).tolist() == [False, True, False]
+    assert _flags({"a": [1.0], "b": [2.0], "c": [3.0]}, available) == [False, True, False]
 
 
 @pytest.mark.parametrize(
@@ -161,3 +170,36 @@ def test_names_from_other_containers(names: Any) -> None:
 def test_a_string_is_no_list_of_names() -> None:
     with pytest.raises(TypeError, match=r"^Bandit: actions must be vectors or a list of names, got the string"):
         Actions("ab")
+
+
+def test_rows_that_were_added_say_where_they_come_from() -> None:
+    actions = Actions({"a": [1.0, 2.0], "b": [3.0, 4.0]})
+    more, of = actions.added({"c": [5.0, 6.0], "a": [1.0, 2.0]})
+    assert more.names == ("a", "b", "c")
+    assert of.tolist() == [0, 1, -1]
+    changed, of = actions.added({"b": [9.0, 9.0]})
+    assert of.tolist() == [0, -1]
+    assert changed.vectors.tolist() == [[1.0, 2.0], [9.0, 9.0]]
+    wider, of = actions.added(["c", "a"])
+    assert of.tolist() == [0, 1, -1]
+    assert wider.vectors.tolist() == [[1.0, 2.0, 0.0], [3.0, 4.0, 0.0], [0.0, 0.0, 1.0]]
+    assert actions == Actions({"a": [1.0, 2.0], "b": [3.0, 4.0]})
+
+
+def test_sets_are_joined_by_name() -> None:
+    mine, theirs = Actions({"a": [1.0], "b": [2.0]}), Actions({"c": [3.0], "b": [2.0]})
+    both, of = mine.joined(theirs)
+    assert both.names == ("a", "b", "c")
+    assert of.tolist() == [-1, 1, 0]
+    labels, of = Actions(["a", "b"]).joined(Actions(["c", "b"]), labels=True)
+    assert labels.vectors.tolist() == np.eye(3).tolist()
+    assert of.tolist() == [-1, 1, 0]
+    longer, of = Actions([[1.0]]).joined(Actions([[1.0], [2.0]]))
+    assert (len(longer), of.tolist()) == (2, [0, 1])
+
+
+def test_many_are_found_at_once() -> None:
+    assert Actions(VECTORS).find_all("action", np.array([2, 0])).tolist() == [2, 0]
+    assert Actions({"a": [1.0], "b": [2.0]}).find_all("action", ["b", "a", 1]).tolist() == [1, 0, 1]
+    with pytest.raises(ValueError, match=r"^Bandit: action must hold an index below 3, got "):
+        Actions(VECTORS).find_all("action", np.array([0, 3]))

@@ -171,7 +171,7 @@ def test_forgotten_decisions_leave_nothing_behind() -> None:
     bandit = make()
     bandit.forget(bandit.decide(forecast(1.0)))
     bandit.learn(bandit.decide(forecast(1.0)), 1.0)
-    assert not bandit._open
+    assert not bandit._tickets.open
 
 
 def test_merged_bandits_have_the_outcomes_of_both() -> None:

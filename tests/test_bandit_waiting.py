@@ -57,14 +57,14 @@ def test_rewards_in_order_count_in_full_and_rewards_that_never_come_count_less()
     for t in range(40):
         decision = in_order.decide([1.0])
         if t >= 10:
-            in_order.learn(next(iter(in_order._open)), 1.0)
+            in_order.learn(next(iter(in_order._tickets.open)), 1.0)
         decision = sparse.decide([1.0])
         if t % 10 == 9:  # one in ten, at once
             sparse.learn(decision, 1.0)
-    evidence, share = in_order._awaited()
+    evidence, share = in_order._tickets.awaited()
     assert len(evidence) == 10
     assert share == 1.0
-    evidence, share = sparse._awaited()
+    evidence, share = sparse._tickets.awaited()
     assert len(evidence) == 36
     assert share == pytest.approx(0.1)
 
@@ -75,7 +75,7 @@ def test_a_file_keeps_what_is_awaited(tmp_path: Path) -> None:
         bandit.decide([1.0])
     bandit.save(tmp_path / "bandit")
     loaded = oc.Bandit.load(tmp_path / "bandit")
-    assert loaded._awaited()[1] == bandit._awaited()[1]
+    assert loaded._tickets.awaited()[1] == bandit._tickets.awaited()[1]
     assert [loaded.decide([1.0]).index for _ in range(10)] == [bandit.decide([1.0]).index for _ in range(10)]
 
 

@@ -3,6 +3,9 @@ from __future__ import annotations
 import errno
 import json
 import os
+import signal
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -71,7 +74,10 @@ def test_readers_find_a_whole_file_while_two_write(tmp_path: Path) -> None:
             future.result()
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs modes and symlinks")
+posix = pytest.mark.skipif(os.name != "posix", reason="modes, links and locks are those of POSIX")
+
+
+@posix
 def test_mode_and_symlink_stay(tmp_path: Path) -> None:
     path, link = tmp_path / "a.txt", tmp_path / "link"
     path.write_text("old")
@@ -81,6 +87,50 @@ def test_mode_and_symlink_stay(tmp_path: Path) -> None:
     assert link.is_symlink()
     assert path.read_text() == "new"
     assert path.stat().st_mode & 0o777 == 0o640
+
+
+@posix
+def test_a_new_file_has_the_mode_that_others_get(tmp_path: Path) -> None:
+    (tmp_path / "plain").write_bytes(b"")
+    write_text(tmp_path / "a.txt", "new")
+    assert (tmp_path / "a.txt").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+SCRIPT = """
+import signal, sys
+from overcast._files import replacing
+with replacing(sys.argv[1]) as file:
+    file.write(b"half")
+    file.flush()
+    print("now", flush=True)
+    signal.pause()
+"""
+
+
+@posix
+def test_what_a_killed_process_leaves_is_removed_and_what_a_living_one_writes_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    write_text(path, "one")
+    both = [
+        subprocess.Popen([sys.executable, "-c", SCRIPT, str(path)], stdout=subprocess.PIPE, text=True) for _ in range(2)
+    ]
+    try:
+        for process in both:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "now\n"
+        both[0].send_signal(signal.SIGKILL)
+        both[0].wait()
+        assert path.read_text() == "one"
+        assert len(os.listdir(tmp_path)) == 3
+        write_text(path, "two")
+        assert path.read_text() == "two"
+        assert len(os.listdir(tmp_path)) == 2  # that of the other process, which lives
+    finally:
+        both[1].kill()
+        for process in both:
+            process.communicate()
+    write_text(path, "three")
+    assert os.listdir(tmp_path) == ["a.txt"]
 
 
 @pytest.mark.parametrize(("name", "begins"), [("a.png", b"\x89PNG"), ("a.pdf", b"%PDF"), ("a.svg", b"<?xml")])

@@ -16,7 +16,8 @@ from overcast.features import Bilinear
 from overcast.models import Estimate, Exp4, FixedProfile, Learner, MeanContext, Model, NoisyContext, Progress
 from overcast.models.base import LastingLearner
 from overcast.policies import Outlook, Policy
-from overcast.round import check_pair, draws, highest
+from overcast.policies.base import highest
+from overcast.round import check_pair, draws
 from support import refused
 
 PHI = Bilinear()

@@ -1,6 +1,6 @@
 """Decide under a forecast: bandits whose context is known only as a distribution."""
 
-from overcast import calibration, confidence, environments, features, kernels, models, policies
+from overcast import calibration, confidence, environments, events, features, kernels, models, policies
 from overcast.bandit import Bandit
 from overcast.beliefs import (
     Belief,
@@ -18,6 +18,7 @@ from overcast.beliefs import (
 )
 from overcast.calibration import Recalibrated
 from overcast.decision import Decision, Option
+from overcast.events import replay
 from overcast.models import Estimate, KernelModel, LinearModel
 from overcast.policies import (
     IDS,
@@ -27,6 +28,7 @@ from overcast.policies import (
     MostlyGreedy,
     PerturbedHistory,
     Proportional,
+    Repeated,
     Thompson,
 )
 from overcast.simulation import Runs, simulate
@@ -57,6 +59,7 @@ __all__ = [
     "Proportional",
     "Quantiles",
     "Recalibrated",
+    "Repeated",
     "Runs",
     "Sampler",
     "Thompson",
@@ -65,9 +68,11 @@ __all__ = [
     "calibration",
     "confidence",
     "environments",
+    "events",
     "features",
     "kernels",
     "models",
     "policies",
+    "replay",
     "simulate",
 ]

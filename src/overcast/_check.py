@@ -12,6 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 
+# Longest id that a decision may have.
+MAX_TEXT = 1000
+
 # Weights that were read from text files rarely sum to one to the last bit.
 WEIGHT_TOLERANCE = 1e-6
 
@@ -165,3 +168,24 @@ def short(value: object) -> str:
     text = repr(value).replace("\n", " ")
     kind = type(value).__name__
     return f"{kind} {text}" if len(text) <= 40 else f"{kind} {text[:37]}..."
+
+
+def text(owner: str, name: str, value: Any) -> str:
+    """Return a string that is neither empty nor very long."""
+    if not isinstance(value, str):
+        raise TypeError(f"{owner}: {name} must be a string, got {short(value)}")
+    if not 1 <= len(value) <= MAX_TEXT:
+        raise ValueError(f"{owner}: {name} must have 1 to {MAX_TEXT} characters, got {len(value)}")
+    return str(value)
+
+
+def name(owner: str, value: Any) -> Any:
+    """Return the name of an action if JSON gives it back as it is: a string or a finite number."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    if (
+        isinstance(plain, bool)
+        or not isinstance(plain, (str, int, float))
+        or (isinstance(plain, float) and not math.isfinite(plain))
+    ):
+        raise TypeError(f"{owner} needs names that are strings or numbers, got {short(value)}")
+    return plain

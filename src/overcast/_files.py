@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 import uuid
@@ -9,6 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks; what a killed process leaves behind stays there
+    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,24 +25,61 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Yield a file to write to, which takes the place of `path` once it is whole.
 
     Readers find the old file or the new one, also if two processes write at once. An existing file keeps its mode, and
-    a symlink goes on pointing to it.
+    a symlink goes on pointing to it. What a process that was killed has left behind is removed by the next one.
     """
     target = os.path.realpath(path)
-    partial = f"{target}.{uuid.uuid4().hex[:8]}.partial"
+    partial = None
     try:
-        with open(partial, "xb") as file:
+        _clear(target)
+        file, partial = _open(target)
+        with file:
             yield file
             file.flush()
+            with suppress(FileNotFoundError):
+                shutil.copymode(target, partial)
             os.fsync(file.fileno())
-        with suppress(FileNotFoundError):
-            shutil.copymode(target, partial)
-        os.replace(partial, target)
+            os.replace(partial, target)
     except BaseException as error:
-        with suppress(OSError):
-            os.unlink(partial)
-        if isinstance(error, OSError) and error.filename in (None, partial):
+        if partial is not None:
+            with suppress(OSError):
+                os.unlink(partial)
+        if isinstance(error, OSError) and error.errno and str(error.filename or ".partial").endswith(".partial"):
             error.filename = os.fspath(path)  # so that the message names the file that was to be written
         raise
+    _sync(os.path.dirname(target))
+
+
+def _open(target: str) -> tuple[IO[bytes], str]:
+    """Return a new file next to the target, which is locked as long as it is written, and its path."""
+    while True:
+        partial = f"{target}.{uuid.uuid4().hex[:8]}.partial"
+        file = open(partial, "xb")  # noqa: SIM115 - the caller closes it
+        if fcntl is None:
+            return file, partial
+        fcntl.flock(file, fcntl.LOCK_EX)
+        if os.fstat(file.fileno()).st_nlink:  # otherwise somebody took it for a left-over before the lock
+            return file, partial
+        file.close()
+
+
+def _clear(target: str) -> None:
+    """Remove unfinished files that no living process writes."""
+    if fcntl is None:
+        return
+    for partial in glob.iglob(f"{glob.escape(target)}.*.partial"):
+        with suppress(OSError), open(partial, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails while somebody writes it
+            os.unlink(partial)
+
+
+def _sync(folder: str) -> None:
+    """Make the new name of a file last; not all systems can open folders."""
+    with suppress(OSError):
+        handle = os.open(folder or ".", os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import io
 import json
+import math
 import os
-import uuid
 import zipfile
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import IO, Any
 
 import numpy as np
 
 from overcast import _check, confidence, features, kernels, models, policies
+from overcast._files import replacing
 
 FORMAT = "overcast-bandit"
-VERSION = 3
+VERSION = 4
+#: versions that can be read
+READABLE = (3, 4)
+#: the array that holds the JSON text
+HEADER = "header"
 
 _MODULES = {"confidence": confidence, "features": features, "kernels": kernels, "models": models, "policies": policies}
+
+
+Arrays = dict[str, np.ndarray[Any, Any]]
 
 
 def config(value: Any) -> Any:
@@ -29,13 +38,18 @@ def config(value: Any) -> Any:
         return None
 
 
-def given_or_stored(path: str | os.PathLike[str], name: str, given: Any, header: dict[str, Any]) -> Any:
-    """Return the model or policy that the user passed to `load`, else the one the file describes."""
+def from_config(data: Any) -> Any:
+    """Return the model or policy that `config` described; None for one that it could not."""
+    return _decode(data)
+
+
+def given_or_stored(path: str, name: str, given: Any, data: Any) -> Any:
+    """Return the model or policy that the user passed, else the one that the file at `path` describes."""
     with damage(path):
-        stored = _decode(header[name])
+        stored = _decode(data)
     if given is None and stored is None:
         raise ValueError(
-            f"Bandit: {os.fspath(path)} was saved with a {name} that holds a function or a class of your own; "
+            f"Bandit: {path} was saved with a {name} that holds a function or a class of your own; "
             f"pass it again as {name}="
         )
     if given is not None and stored is not None and given != stored:
@@ -72,79 +86,126 @@ def _decode(data: Any) -> Any:
 
 def check_names(names: Sequence[Any] | None) -> list[Any] | None:
     """Return the names if JSON gives them back as they are."""
-    if names is None:
-        return None
-    plain = [name.item() if isinstance(name, np.generic) else name for name in names]
-    odd = [name for name in plain if not isinstance(name, (str, int, float)) or isinstance(name, bool)]
-    if odd:
-        raise TypeError(f"Bandit: save needs names that are strings or numbers, got {_check.short(odd[0])}")
-    return plain
+    return None if names is None else [_check.name("Bandit: save", name) for name in names]
 
 
-def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, np.ndarray[Any, Any]]) -> None:
+def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: Arrays) -> None:
     """Write header and arrays to one file, whole or not at all."""
-    text = json.dumps({"format": FORMAT, "version": VERSION, **header})
     folder = os.path.dirname(os.fspath(path)) or "."
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"Bandit: path must be in a folder that exists, got {os.fspath(path)}")
-    write_arrays(path, {"header": np.frombuffer(text.encode(), dtype=np.uint8), **arrays})
+    parts = packed(header, arrays)
+    with replacing(path) as file:
+        _save(file, parts)
 
 
-def write_arrays(path: str | os.PathLike[str], arrays: dict[str, np.ndarray[Any, Any]]) -> None:
+def packed(header: dict[str, Any], arrays: Arrays) -> Arrays:
+    """Return all that a file holds; raise ValueError for numbers that `read` would refuse."""
+    for name, values in arrays.items():
+        if not np.isfinite(values).all():
+            raise ValueError(
+                f"Bandit: save needs finite numbers, got others in {name}; forget decisions that hold them"
+            )
+    text = json.dumps({"format": FORMAT, "version": VERSION, **header}, allow_nan=False)
+    return {HEADER: np.frombuffer(text.encode(), dtype=np.uint8), **arrays}
+
+
+def to_bytes(header: dict[str, Any], arrays: Arrays) -> bytes:
+    """Return the content of the file."""
+    out = io.BytesIO()
+    _save(out, packed(header, arrays))
+    return out.getvalue()
+
+
+def _save(file: IO[bytes], arrays: Arrays) -> None:
+    np.savez(file, allow_pickle=False, **arrays)
+
+
+def write_arrays(path: str | os.PathLike[str], arrays: Arrays) -> None:
     """Write arrays to one file, whole or not at all."""
-    partial = f"{os.fspath(path)}.{uuid.uuid4().hex[:8]}.partial"
-    try:
-        with open(partial, "xb") as file:
-            np.savez(file, allow_pickle=False, **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(partial)
-        raise
+    with replacing(path) as file:
+        _save(file, arrays)
 
 
-def read_arrays(path: str | os.PathLike[str], needed: Sequence[str]) -> dict[str, np.ndarray[Any, Any]] | None:
+def read_arrays(path: str | os.PathLike[str], needed: Sequence[str]) -> Arrays | None:
     """Return the arrays that `write_arrays` left, or None if no readable file there has all of `needed`."""
     try:
-        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
-            arrays = dict(file)
+        with open(path, "rb") as raw, zipfile.ZipFile(raw) as archive:
+            arrays = {info.filename.removesuffix(".npy"): _array(archive, info) for info in _members(raw, archive)}
     except Exception:  # a damaged file may raise anything
         return None
     return arrays if all(name in arrays for name in needed) else None
 
 
-def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
-    """Return what `write` wrote."""
-    with open(path, "rb") as raw, damage(path):
-        if not zipfile.is_zipfile(raw):
+def read(path: str, file: IO[bytes], wanted: Callable[[str], bool]) -> tuple[dict[str, Any], Arrays]:
+    """Return what `write` wrote, of this version or an earlier one, after checking every byte of it.
+
+    wanted : says of the name of an array whether a bandit may have it
+    """
+    with damage(path):
+        if not zipfile.is_zipfile(file):
             raise ValueError("it is not an archive of arrays")
-        raw.seek(0)
-        with np.load(raw, allow_pickle=False) as file:
-            arrays = dict(file)
-        header = json.loads(arrays.pop("header").tobytes())
+        file.seek(0)
+        with zipfile.ZipFile(file) as archive:
+            members = {info.filename.removesuffix(".npy"): info for info in _members(file, archive)}
+            header = json.loads(_array(archive, members.pop(HEADER)).tobytes())
+            known = header["format"] == FORMAT
+            version = header["version"]
+            if isinstance(version, bool) or not isinstance(version, int):
+                raise ValueError(f"version must be a whole number, got {_check.short(version)}")
+            for name in members:
+                if not wanted(name):
+                    raise ValueError(f"it holds {_check.short(name)}, which no bandit has")
+            arrays = {}
+            if known and version in READABLE:
+                arrays = {name: _array(archive, info) for name, info in members.items()}
         for name, values in arrays.items():
             if not np.isfinite(values).all():
                 raise ValueError(f"{name} holds numbers that are not finite")
-        known = header["format"] == FORMAT
-        version = int(header["version"])
-    if not known or version != VERSION:
+    if not known or version not in READABLE:
         what = f"version {version}" if known else f"format {header['format']!r}"
         other = "newer" if not known or version > VERSION else "earlier"
         raise ValueError(
-            f"Bandit: {os.fspath(path)} must be a bandit file of version {VERSION}, got {what}; load it with the "
+            f"Bandit: {path} must be a bandit file of version {READABLE[0]} to {VERSION}, got {what}; load it with the "
             f"{other} overcast that wrote it"
         )
     return header, arrays
 
 
+def _members(file: IO[bytes], archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    """Return the members of an archive that are as long as they say, and together no longer than the file."""
+    found = archive.infolist()
+    length = file.seek(0, os.SEEK_END)
+    if len({info.filename for info in found}) < len(found):
+        raise ValueError("it holds two arrays of one name")
+    if any(info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size for info in found):
+        raise ValueError("it is compressed, which save() never does")
+    if sum(info.file_size for info in found) > length:
+        raise ValueError("its arrays are longer than the file")
+    return found
+
+
+def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray[Any, Any]:
+    """Return an array, after checking all of its bytes, and that they are as many as its shape says."""
+    content = archive.read(info)  # the whole member, whose checksum is compared at its end
+    raw = io.BytesIO(content)
+    version = np.lib.format.read_magic(raw)
+    read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
+    shape, fortran, dtype = read_header(raw)
+    if dtype.kind not in "biuf" or dtype.itemsize > 8:
+        raise ValueError(f"{info.filename} holds {dtype}, not plain numbers")
+    if math.prod(shape) * dtype.itemsize != len(content) - raw.tell():
+        raise ValueError(f"{info.filename} is not as long as its shape says")
+    flat = np.frombuffer(content, dtype=dtype, offset=raw.tell())
+    return flat.reshape(shape, order="F" if fortran else "C")
+
+
 @contextlib.contextmanager
-def damage(path: str | os.PathLike[str]) -> Iterator[None]:
+def damage(path: str) -> Iterator[None]:
     """Turn whatever a broken file provokes into one clear error."""
     try:
         yield
     except Exception as error:  # one flipped bit can ask for a password, a compression method, any amount of memory
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        text = f"Bandit: {os.fspath(path)} must be a file that save() wrote; it is damaged: {reason}"
+        text = f"Bandit: {path} must be a file that save() wrote; it is damaged: {reason}"
         raise ValueError(text) from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,13 +10,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from overcast import _check
 from overcast._check import Array
+from overcast._linalg import Indices
 
 # Names that the repr shows before it counts the rest.
 SHOWN = 5
 
 
 class Actions:
-    """k actions as vectors (k, a), with names if they were given.
+    """k actions as vectors (k, a), with names if they were given, some of which may be retired.
+
+    An action set never changes: `added`, `retired` and `joined` return another. Indices never move.
 
     Parameters
     ----------
@@ -33,13 +36,24 @@ class Actions:
 
     def __init__(self, actions: Any) -> None:
         names, vectors = _names_and_vectors(actions)
-        self._names = None if names is None else tuple(names)
-        self._vectors = _check.array("Bandit", "actions", vectors, ("k", "a"))
-        if self.names is not None:
-            self._index = {name: i for i, name in enumerate(self.names)}
-            if len(self._index) < len(self.names):
-                twice = next(name for i, name in enumerate(self.names) if self._index[name] != i)
-                raise ValueError(f"Bandit: actions must have distinct names, got {twice!r} twice")
+        vectors = _check.array("Bandit", "actions", vectors, ("k", "a"))
+        self._set(None if names is None else tuple(names), vectors, np.ones(len(vectors), dtype=bool))
+
+    def _set(self, names: tuple[Any, ...] | None, vectors: Array, active: NDArray[np.bool_]) -> None:
+        self._names, self._vectors, self._active = names, _check.read_only(vectors), active
+        active.setflags(write=False)
+        self._open = None if active.all() else active
+        self._index = {} if names is None else {name: i for i, name in enumerate(names)}
+        if names is not None and len(self._index) < len(vectors):
+            twice = next((name for i, name in enumerate(names) if self._index[name] != i), None)
+            raise ValueError(f"Bandit: actions must have distinct names, got {twice!r} twice")
+
+    @classmethod
+    def of(cls, names: Sequence[Any] | None, vectors: Array, active: NDArray[np.bool_]) -> Actions:
+        """Return the set with these names, vectors (k, a) and active actions (k,)."""
+        out = cls.__new__(cls)
+        out._set(None if names is None else tuple(names), vectors, active)
+        return out
 
     @property
     def names(self) -> tuple[Any, ...] | None:
@@ -51,34 +65,135 @@ class Actions:
         """(k, a), read-only."""
         return self._vectors
 
+    @property
+    def active(self) -> NDArray[np.bool_]:
+        """(k,) which actions are not retired, read-only."""
+        return self._active
+
     def __len__(self) -> int:
         return len(self._vectors)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Actions):
             return NotImplemented
-        return self.names == other.names and np.array_equal(self.vectors, other.vectors)
+        same = np.array_equal(self.vectors, other.vectors) and np.array_equal(self.active, other.active)
+        return self.names == other.names and same
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         k, a = self.vectors.shape
         dimensions = f"{a} dimension{'s' * (a > 1)}"
+        gone = f"; {k - int(self.active.sum())} retired" if self._open is not None else ""
         if self.names is None:
-            return f"Actions({k} unnamed, {dimensions})"
+            return f"Actions({k} unnamed, {dimensions}{gone})"
         shown = [f"{' '.join(str(name).split()):.40}" for name in self.names[:SHOWN]]
         more = [f"{k - SHOWN} more"] * (k > SHOWN)
-        return f"Actions({', '.join(shown + more)}; {dimensions})"
+        return f"Actions({', '.join(shown + more)}; {dimensions}{gone})"
 
     def __getitem__(self, index: int) -> Any:
         """Return the name of an action, or its vector (a,) if the actions have no names."""
         return self.vectors[index] if self.names is None else self.names[index]
 
-    def mask(self, available: Any) -> NDArray[np.bool_]:
-        """Return which actions are available, shape (k,), from names, indices or a mask.
+    def added(self, actions: Any) -> tuple[Actions, Indices]:
+        """Return the set with more actions, and where each row comes from: its former index, -1 for a new vector.
 
-        A mapping or a pandas Series from names to booleans is a mask by name.
+        A known name takes the new vector, and is active again. A list of names gives each new one a unit vector in a
+        dimension of its own; vectors may also be longer than before, which appends zeros to the others.
         """
+        names, vectors = self._named(actions) if self.names is not None else (None, self._unnamed(actions))
+        k, width = len(self), max(vectors.shape[1], self.vectors.shape[1])
+        known = [] if names is None else [self._index.get(name, -1) for name in names]
+        at = np.array(known if names is not None else [-1] * len(vectors), dtype=np.intp)
+        fresh = at < 0
+        at[fresh] = k + np.arange(int(fresh.sum()))
+        total = k + int(fresh.sum())
+        out, active, of = np.zeros((total, width)), np.ones(total, dtype=bool), np.full(total, -1, dtype=np.intp)
+        out[:k, : self.vectors.shape[1]], active[:k], of[:k] = self.vectors, self.active, np.arange(k)
+        before = out[at]
+        out[at, : vectors.shape[1]], active[at] = vectors, True
+        of[at[(before != out[at]).any(axis=1)]] = -1
+        more = [] if names is None else [name for name, new in zip(names, fresh, strict=True) if new]
+        return Actions.of(None if self.names is None else [*self.names, *more], out, active), of
+
+    def _named(self, actions: Any) -> tuple[list[Any], Array]:
+        """Return names and vectors of actions to add."""
+        a = self.vectors.shape[1]
+        names, vectors = _names_and_vectors(actions)
+        if names is None:
+            got = f"got {_check.short(actions)} for actions with names"
+            raise TypeError(f"Bandit: actions must be a mapping from names to vectors, {got}")
+        if len(set(names)) < len(names):
+            raise ValueError(f"Bandit: actions must have distinct names, got {_check.short(names)}")
+        if not isinstance(actions, Mapping) and not hasattr(actions, "columns"):  # names alone
+            new = [name for name in names if name not in self._index]
+            units = np.zeros((len(names), a + len(new)))
+            for row, name in zip(units, names, strict=True):
+                if name in self._index:
+                    row[:a] = self.vectors[self._index[name]]
+                else:
+                    row[a + new.index(name)] = 1.0
+            return names, units
+        return names, self._long_enough(_check.array("Bandit", "actions", vectors, ("k", "a")))
+
+    def _unnamed(self, actions: Any) -> Array:
+        if isinstance(actions, Mapping) or hasattr(actions, "columns"):
+            got = f"got {_check.short(actions)} for actions without names"
+            raise TypeError(f"Bandit: actions must be an array of vectors, {got}")
+        return self._long_enough(_check.array("Bandit", "actions", actions, ("k", "a")))
+
+    def _long_enough(self, vectors: Array) -> Array:
+        a = self.vectors.shape[1]
+        if vectors.shape[1] < a:
+            raise ValueError(f"Bandit: actions must have vectors of {a} entries, got {vectors.shape[1]}")
+        return vectors
+
+    def retired(self, actions: Any) -> Actions:
+        """Return the set in which these actions, by names or indices, are never available."""
+        if isinstance(actions, (str, bytes)) or not hasattr(actions, "__iter__"):
+            actions = [actions]
+        active = self.active.copy()
+        for item in actions:
+            active[self.find("actions", item)] = False
+        if not active.any():
+            raise ValueError("Bandit: actions must leave at least one that is not retired, got all of them")
+        return Actions.of(self.names, self.vectors, active)
+
+    def joined(self, other: Actions, labels: bool = False) -> tuple[Actions, Indices]:
+        """Return this set with the actions that only the other has, and the other's index of each row, -1 for none.
+
+        labels : whether vectors are unit vectors that only tell actions apart, so that they need not agree
+        """
+        if (self.names is None) != (other.names is None):
+            raise ValueError("Bandit: merge needs actions that all have names, or none, got both")
+        if self.names is None or other.names is None:
+            theirs = np.arange(len(other))
+        else:
+            theirs = np.array([self._index.get(name, -1) for name in other.names], dtype=np.intp)
+            theirs[theirs < 0] = len(self) + np.arange(int((theirs < 0).sum()))
+        total = max(len(self), int(theirs.max()) + 1)
+        of = np.full(total, -1, dtype=np.intp)
+        of[theirs] = np.arange(len(other))
+        new, both = of[len(self) :], np.flatnonzero(of[: len(self)] >= 0)
+        active = np.concatenate([self.active, other.active[new]])
+        names = None if self.names is None or other.names is None else [*self.names, *(other.names[i] for i in new)]
+        if labels:
+            vectors = np.zeros((total, self.vectors.shape[1] + len(new)))
+            vectors[: len(self), : self.vectors.shape[1]] = self.vectors
+            vectors[np.arange(len(self), total), self.vectors.shape[1] + np.arange(len(new))] = 1.0
+            return Actions.of(names, vectors, active), of
+        same = self.vectors.shape[1] == other.vectors.shape[1]
+        if not same or not np.array_equal(self.vectors[both], other.vectors[of[both]]):
+            raise ValueError("Bandit: merge needs actions with the same vectors under the same names, got others")
+        return Actions.of(names, np.concatenate([self.vectors, other.vectors[new]]), active), of
+
+    def mask(self, available: Any) -> NDArray[np.bool_] | None:
+        """Return which actions are available, shape (k,), from names, indices or a mask; None if all are.
+
+        A mapping or a pandas Series from names to booleans is a mask by name. None leaves all that are not retired.
+        """
+        if available is None:
+            return self._open
         k = len(self)
         if hasattr(available, "to_dict") and getattr(available, "ndim", 1) == 1 and self.names is not None:
             labelled = available.to_dict()
@@ -94,23 +209,30 @@ class Actions:
         if items and all(isinstance(item, (bool, np.bool_)) for item in items):
             if len(items) != k:
                 raise ValueError(f"Bandit: available must have {k} entries as a mask, got {len(items)}")
-            out = np.array(items, dtype=bool)
+            out = np.array(items, dtype=bool) & self.active
         else:
             out = np.zeros(k, dtype=bool)
-            found = [self._find(item) for item in items]
+            found = [self.find("available", item) for item in items]
             out[found] = True
             if int(out.sum()) < len(found):
                 raise ValueError(f"Bandit: available must name each action once, got {_check.short(items)}")
+            gone = next((i for i in found if not self.active[i]), None)
+            if gone is not None:
+                raise ValueError(f"Bandit: available must hold actions that are not retired, got {self._name(gone)}")
         if not out.any():
             raise ValueError("Bandit: available must leave at least one action, got none")
         return out
+
+    def _name(self, index: int) -> str:
+        return f"index {index}" if self.names is None else _check.short(self.names[index])
 
     def _flag(self, allowed: Any) -> bool:
         if not isinstance(allowed, (bool, np.bool_)):
             raise TypeError(f"Bandit: available must map names to True or False, got {_check.short(allowed)}")
         return bool(allowed)
 
-    def _find(self, item: Any) -> int:
+    def find(self, parameter: str, item: Any) -> int:
+        """Return the index of an action, given by name or index."""
         if self.names is not None and _hashable(item) and item in self._index:
             return self._index[item]
         numbered = self.names is not None and any(isinstance(name, (int, np.integer)) for name in self.names)
@@ -118,7 +240,16 @@ class Actions:
         if whole and not numbered and 0 <= item < len(self):
             return int(item)
         known = f"an index below {len(self)}" if self.names is None else "one of the actions' names"
-        raise ValueError(f"Bandit: available must hold {known}, got {_check.short(item)}")
+        raise ValueError(f"Bandit: {parameter} must hold {known}, got {_check.short(item)}")
+
+    def find_all(self, parameter: str, items: Any) -> Indices:
+        """Return the indices of many actions (n,), given by names or indices."""
+        array = np.asarray(items) if self.names is None else None
+        if array is not None and array.ndim == 1 and array.dtype.kind in "iu" and len(array):
+            low, high = int(array.min()), int(array.max())
+            if low >= 0 and high < len(self):
+                return array.astype(np.intp)
+        return np.array([self.find(parameter, item) for item in items], dtype=np.intp)
 
 
 def _hashable(item: Any) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -10,17 +9,15 @@ import numpy as np
 
 from overcast import _check
 from overcast._check import Array
-from overcast.beliefs.base import Beliefs, Generators
+from overcast._random import BELIEF, POLICY, Stream
+from overcast.beliefs.base import Beliefs
 from overcast.features.design import Index
 from overcast.models.base import Estimate, Learner, Mask, Model, Progress
 from overcast.models.stack import LearnerStack
-from overcast.policies.base import Policy
+from overcast.policies.base import Policy, highest
 from overcast.policies.outlook import Outlook
 
 Samples = int | Literal["t"] | None
-
-# Equal scores come out of BLAS a few rounding errors apart, in an order that depends on the machine.
-TIE = 1e-12
 
 
 class Choice(NamedTuple):
@@ -31,6 +28,8 @@ class Choice(NamedTuple):
     estimate : mean and width of all actions, (..., k)
     scores : (..., k), -inf for actions that are not available
     progress : what the confidence width depended on
+    probability : with which the action was taken; None if it is not known, or in lock-step
+    repetition : which of several answers was taken
     """
 
     action: Index
@@ -38,6 +37,8 @@ class Choice(NamedTuple):
     estimate: Estimate
     scores: Array
     progress: Progress
+    probability: float | None = None
+    repetition: int = 0
 
 
 def choose(
@@ -47,28 +48,93 @@ def choose(
     beliefs: Beliefs,
     t: int,
     samples: Samples,
-    rng: Generators,
+    streams: Stream | Sequence[Stream],
     available: Mask | None = None,
     waiting: Sequence[Any] = (),
     share: float = 1.0,
 ) -> Choice:
     """Decide round t under a belief, or that of each trial in lock-step.
 
+    streams : of random numbers; one, or one for each trial. The draws depend on nothing else but t
     waiting : the evidence of decisions whose rewards are still to come, of which a `share` is expected to come
     """
-    view = model.view(learner, beliefs, draws(samples, t), rng)
-    if waiting and not policy.random:
-        learner = learner.awaiting(waiting, share)
-    outlook = Outlook(learner, view, available)
-    mean = outlook.mean
+    if not isinstance(streams, Stream) and not policy.lockstep:
+        assert isinstance(learner, LearnerStack)
+        rounds = zip(learner.learners, beliefs.singles(), streams, strict=True)
+        return _together(
+            [
+                choose(model, own, policy, belief, t, samples, stream, available, [one[i] for one in waiting], share)
+                for i, (own, belief, stream) in enumerate(rounds)
+            ]
+        )
+    asked = learner.awaiting(waiting, share) if waiting and not policy.random else learner
+    if policy.repeats == 1:
+        view = _view(model, learner, beliefs, t, samples, streams, 0)
+        return _answer(model, asked, policy, view, Outlook(asked, view, available), t, samples, streams, 0)
+    assert isinstance(streams, Stream)
+    known = None  # nothing but the scores differs between the answers, unless the belief is drawn from
+
+    def answer(repetition: int) -> Choice:
+        nonlocal known
+        if known is None or samples is not None:
+            view = _view(model, learner, beliefs, t, samples, streams, repetition)
+            known = view, Outlook(asked, view, available)
+        return _answer(model, asked, policy, *known, t, samples, streams, repetition)
+
+    actions = [answer(j).action for j in range(policy.repeats)]
+    taken = int(streams.at(t, policy.repeats, POLICY).random() * policy.repeats)
+    return answer(taken)._replace(probability=actions.count(actions[taken]) / policy.repeats)
+
+
+def _view(
+    model: Model, learner: Learner, beliefs: Beliefs, t: int, samples: Samples, streams: Any, repetition: int
+) -> Any:
+    """Return the view of a belief, exactly or from its draws for a repetition."""
+    if samples is None:
+        return model.view(learner, beliefs)
+    return model.view(learner, beliefs, draws(samples, t), _generators(streams, t, repetition, BELIEF))
+
+
+def _answer(
+    model: Model,
+    learner: Learner,
+    policy: Policy,
+    view: Any,
+    outlook: Outlook,
+    t: int,
+    samples: Samples,
+    streams: Any,
+    repetition: int,
+) -> Choice:
+    """Return the choice that the policy's draws for a repetition lead to."""
+    mean, available = outlook.mean, outlook.available
     progress = Progress(t, learner.log_det, model.theory_ridge, mean.shape[-1])
-    if mean.ndim == 1 or policy.lockstep:
-        scores = _checked(policy.scores(outlook, progress, rng), mean.shape)
-    else:
-        scores = _trial_by_trial(policy, learner, view, outlook.estimate, progress, rng)
+    rng = _generators(streams, t, repetition, POLICY) if policy.random else None
+    scores = _checked(policy.scores(outlook, progress, rng), mean.shape)
     if available is not None:
         scores = np.where(available, scores, -np.inf)
-    return Choice(highest(scores), view, outlook.estimate, scores, progress)
+    action, probability = highest(scores), None
+    if samples is None and isinstance(action, int):
+        probability = policy.probability(outlook, progress, action) if policy.random else 1.0
+    return Choice(action, view, outlook.estimate, scores, progress, probability, repetition)
+
+
+def _generators(streams: Stream | Sequence[Stream], t: int, repetition: int, kind: int) -> Any:
+    if isinstance(streams, Stream):
+        return streams.at(t, repetition, kind)
+    return [stream.at(t, repetition, kind) for stream in streams]
+
+
+def _together(choices: Sequence[Choice]) -> Choice:
+    """Return the choices of single trials as those of trials in lock-step."""
+    means, widths = zip(*(choice.estimate for choice in choices), strict=True)
+    return Choice(
+        np.array([choice.action for choice in choices]),
+        [choice.view for choice in choices],
+        Estimate(np.stack(means), np.stack(widths)),
+        np.stack([choice.scores for choice in choices]),
+        choices[0].progress._replace(log_det=np.array([choice.progress.log_det for choice in choices])),
+    )
 
 
 def draws(samples: Samples, t: int) -> int | None:
@@ -83,39 +149,11 @@ def start(model: Model, policy: Policy, actions: Array, context_dim: int, trials
     return LearnerStack.of(model, actions, context_dim, trials)
 
 
-def _trial_by_trial(
-    policy: Policy, learner: Learner, view: Any, estimate: Estimate, progress: Progress, rng: Generators
-) -> Array:
-    assert isinstance(learner, LearnerStack)
-    assert isinstance(rng, Sequence)
-    each = zip(learner.learners, view, estimate.mean, estimate.width, rng, strict=True)
-    found = []
-    for own, seen, mean, width, generator in each:
-        outlook = Outlook(own, seen, None, Estimate(mean, width))
-        scores = policy.scores(outlook, progress._replace(log_det=own.log_det), generator)
-        found.append(_checked(scores, mean.shape))
-    return np.stack(found)
-
-
 def _checked(scores: Array, shape: tuple[int, ...]) -> Array:
     """Return the scores if they are numbers in an array of this shape."""
     if getattr(scores, "shape", None) != shape or scores.dtype.kind not in "fiu":
         raise ValueError(f"Policy: scores must be an array of shape {shape} of numbers, got {_check.short(scores)}")
     return scores
-
-
-def highest(scores: Array) -> Index:
-    """Return the index of the highest score along the last axis, the lowest of those that tie up to rounding."""
-    if scores.ndim == 1:
-        best = float(scores[scores.argmax()])  # NaN where there is one
-        if math.isfinite(best):
-            return int((scores >= best - TIE * abs(best)).argmax())
-    else:
-        top = scores.max(axis=-1, keepdims=True)
-        if math.isfinite(top.sum()) or np.isfinite(top).all():
-            return np.asarray((scores >= top - TIE * np.abs(top)).argmax(axis=-1))
-        best = float(top[~np.isfinite(top)][0])
-    raise ValueError(f"Policy: the highest score must be finite, got {best}; scale the contexts")
 
 
 def check_samples(owner: str, samples: Any) -> Samples:

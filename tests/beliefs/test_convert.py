@@ -11,6 +11,7 @@ import xarray as xr
 
 from overcast._check import Array
 from overcast.beliefs import Belief, Ensemble, Frozen, Gaussian, PointMass, as_belief
+from support import refused
 
 
 def _points(belief: Belief) -> Array:
@@ -157,3 +158,10 @@ def test_refuses(obj: object, kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=re.escape(message)) as caught:
         as_belief(obj)
     assert "\n" not in str(caught.value)
+
+
+def test_a_labelled_array_without_members() -> None:
+    for dims in (("member", "place"), ("place", "number")):
+        shape = tuple(0 if dim != "place" else 3 for dim in dims)
+        with refused(ValueError, "as_belief", "at least one member, got none along"):
+            as_belief(xr.DataArray(np.empty(shape), dims=dims))

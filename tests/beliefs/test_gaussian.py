@@ -11,7 +11,8 @@ import pytest
 import scipy.stats
 
 from overcast._check import Array
-from overcast.beliefs import Belief, Gaussian
+from overcast.beliefs import Belief, Gaussian, belief_from_json
+from support import refused
 
 EXAMPLES: list[Belief] = [
     Gaussian([1.0, -1.0], 0.5),
@@ -222,3 +223,22 @@ def test_distribution_function_and_quantiles_are_those_of_scipy() -> None:
 def test_repr_is_short_in_many_dimensions() -> None:
     assert repr(Gaussian([1.0], 4.0)) == "Gaussian(mean=[1.0], cov=[4.0])"
     assert len(repr(Gaussian(np.zeros(500), np.eye(500)))) < 100
+
+
+@pytest.mark.parametrize("sd", [1e155, 1e200, [1.0, 1e300]])
+def test_a_standard_deviation_without_a_finite_square(sd: Any) -> None:
+    with refused(ValueError, "Gaussian", "sd must have a finite square", "scale the contexts"):
+        Gaussian([0.0, 1.0], sd=sd)
+
+
+@pytest.mark.parametrize("excess", [1e-9, 1e-10])
+def test_a_covariance_that_is_indefinite_by_a_hair_is_that_of_its_draws(excess: float) -> None:
+    given = np.array([[1.0, 1.0 + excess], [1.0 + excess, 1.0]])
+    assert np.linalg.eigvalsh(given)[0] < -0.9 * excess
+    belief = Gaussian([0.0, 0.0], given)
+    assert np.linalg.eigvalsh(belief.cov())[0] >= -1e-15
+    np.testing.assert_allclose(belief.cov(), given, atol=2 * excess)
+    again = belief_from_json(belief.to_json())
+    np.testing.assert_array_equal(again.cov(), belief.cov())
+    exact = np.array([[4.0, 2.0], [2.0, 1.0]])  # singular, and nothing to correct
+    np.testing.assert_array_equal(Gaussian([0.0, 0.0], exact).cov(), exact)

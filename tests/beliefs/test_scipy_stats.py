@@ -12,6 +12,7 @@ import scipy.stats
 from overcast._check import Array
 from overcast.beliefs import Belief, Frozen, NoClosedForm, belief_from_json
 from overcast.beliefs.scipy_stats import Law, RandomVariable, Univariate, is_scipy, law
+from support import refused
 
 EXAMPLES: list[Belief] = [
     Frozen(scipy.stats.gamma(2.5, scale=0.5)),
@@ -233,3 +234,16 @@ def test_vectors_tell_neither_higher_moments_nor_coordinates() -> None:
     assert math.isnan(found.raw_moment(3))
     assert found.cdf(np.zeros((1, 2))) is None
     assert found.quantile(np.array([0.5])) is None
+
+
+def test_numbers_too_large_for_a_float_are_refused() -> None:
+    for args, kwds in (([10**400], {}), ([], {"loc": 10**400})):
+        with refused(ValueError, "Frozen", "args and kwds must be parameters of gamma"):
+            belief_from_json({"type": "Frozen", "distribution": "gamma", "args": args or [2.0], "kwds": kwds})
+
+
+def test_moments_that_are_not_finite_are_refused() -> None:
+    large = Frozen(scipy.stats.uniform(1e200, 1.0))
+    np.testing.assert_allclose(large.moments(np.array([[1]])), 1e200)
+    with refused(NoClosedForm, "Frozen", "the moment of degree 2 of uniform"):
+        large.moments(np.array([[2]]))

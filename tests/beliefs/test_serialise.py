@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import re
 import types
+from typing import Any
 
 import numpy as np
 import pytest
 
-from overcast.beliefs import Belief, Ensemble, PointMass, belief_from_json
+from overcast.beliefs import Belief, Ensemble, Mixture, PointMass, belief_from_json
 from overcast.beliefs.serialise import fields, nested, parts, shown
 from support import refused
 
@@ -110,3 +111,30 @@ def test_long_content_is_counted() -> None:
     assert shown(np.zeros((20, 3))) == "[array of shape (20, 3)]"
     assert shown((PointMass(1.0),)) == "[PointMass([1.0])]"
     assert shown((PointMass(1.0),) * 17) == "[17 beliefs]"
+
+
+@pytest.mark.parametrize("kind", ["Mixture", "Independent", "Moved"])
+def test_beliefs_nested_too_deep_are_refused(kind: str) -> None:
+    def nest(depth: int) -> dict[str, Any]:
+        data: dict[str, Any] = {"type": "PointMass", "c": [1.0]}
+        for _ in range(depth):
+            inner = {"belief": data, "shift": [0.0], "scale": [1.0]} if kind == "Moved" else {"beliefs": [data]}
+            data = {"type": kind, **inner}
+        return data
+
+    assert belief_from_json(nest(31)).mean().tolist() == [1.0]
+    for depth in (32, 300, 3000):
+        with refused(ValueError, "belief_from_json", "nested at most 32 deep"):
+            belief_from_json(nest(depth))
+
+
+def test_the_keys_of_a_mixture() -> None:
+    beliefs = [PointMass([1.0]), PointMass([2.0])]
+    data = Mixture(beliefs, [0.25, 0.75]).to_json()
+    assert data == {"type": "Mixture", "beliefs": [one.to_json() for one in beliefs], "weights": [0.25, 0.75]}
+    with refused(ValueError, "Mixture", 'JSON must have the keys "beliefs", "weights" only', "'parts'"):
+        belief_from_json(data | {"parts": []})
+    with refused(ValueError, "Mixture", 'JSON must have the keys "beliefs", got none named "beliefs"'):
+        belief_from_json({"type": "Mixture", "weights": [1.0]})
+    equal = belief_from_json({"type": "Mixture", "beliefs": data["beliefs"]})
+    assert equal.mean().tolist() == [1.5]

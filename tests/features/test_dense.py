@@ -69,10 +69,9 @@ def test_trials_in_lock_step_are_bandits_on_their_own(features: FeatureMap, samp
     model, env, steps, trials = oc.LinearModel(features, ridge=1.0), Synthetic(k=6, dim=2), 12, 3
     runs = oc.simulate(env, model, oc.UCB(1.0), samples=samples, steps=steps, trials=trials, seed=4)
     for i in range(trials):
-        world, own = (np.random.default_rng(np.random.SeedSequence(4, spawn_key=(i, stream))) for stream in (0, 1))
-        trial = env.start(world)
-        bandit = oc.Bandit(trial.actions, model, oc.UCB(1.0), samples=samples)
-        bandit._rng = own
+        world, own = (np.random.SeedSequence(4, spawn_key=(i, stream)) for stream in (0, 1))
+        trial = env.start(np.random.default_rng(world))
+        bandit = oc.Bandit(trial.actions, model, oc.UCB(1.0), samples, seed=own)
         for t in range(steps):
             now = trial.step(runs.choices[i, :t])
             decision = bandit.decide(now.belief)

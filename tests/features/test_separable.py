@@ -13,7 +13,7 @@ from overcast._linalg import Indices
 from overcast.beliefs import Belief, Ensemble, Gaussian, NoClosedForm, PointMass, Sampler
 from overcast.beliefs.base import Beliefs
 from overcast.beliefs.stacked import BeliefStack, Catalogue, CorrelatedStack, GaussianStack, PointStack
-from overcast.features import Bilinear, Polynomial, Quadratic, Separable
+from overcast.features import Bilinear, Polynomial, Quadratic, Separable, separable
 from overcast.models import LinearModel
 from support import refused
 
@@ -189,3 +189,28 @@ def test_a_map_of_ones_own_learns_less_from_vague_forecasts() -> None:
     inverse = learner.fit.inverse[:2, :2]
     for found, cov in zip(noise[1:], covs, strict=True):
         assert found**2 == pytest.approx(0.01 + theta @ cov @ theta + np.sum(inverse * cov), rel=1e-9)
+
+
+@each_separable
+def test_covariances_of_rows_do_not_depend_on_whether_they_are_tabulated(
+    features: Separable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With many actions and features, the products of action terms are computed for each row."""
+    belief = Gaussian(CONTEXTS[0], np.cov(CONTEXTS.T))
+    with_table, without = features.at(ACTIONS, 3), features.at(ACTIONS, 3)
+    rows = [with_table.row(with_table.view(belief), i, cov=True) for i in range(len(ACTIONS))]
+    monkeypatch.setattr(separable, "MAX_TABLE", 0)
+    for i, row in enumerate(rows):
+        other = without.row(without.view(belief), i, cov=True)
+        assert row.cov is not None
+        assert other.cov is not None
+        np.testing.assert_allclose(other.cov, row.cov, rtol=1e-12)
+        np.testing.assert_array_equal(other.psi, row.psi)
+    stack = Catalogue([belief, PointMass(CONTEXTS[1])]).pick(np.array([0, 1]))
+    many = without.row(without.view(stack), np.array([2, 3]), cov=True)
+    assert many.cov is not None
+    assert rows[2].cov is not None
+    np.testing.assert_allclose(many.cov[0], rows[2].cov, rtol=1e-12)
+    np.testing.assert_array_equal(many.cov[1], 0.0)
+    assert getattr(without, "_products") is None  # noqa: B009 - only separable designs have it
+    assert getattr(with_table, "_products") is not None  # noqa: B009

@@ -29,6 +29,7 @@ from overcast.features.standard import (
     scaled,
     shifted,
     slim,
+    stretched,
     turned,
     widened,
 )
@@ -165,10 +166,14 @@ def test_polynomials_that_are_orthonormal_over_values() -> None:
 
 
 @pytest.mark.parametrize(("values", "known"), [([1.0, -1.0, 1.0], 2), ([0.0], 1), ([2.0, -1.0, -1.0, 0.0], 3)])
-def test_a_polynomial_that_values_do_not_determine_is_zero(values: list[float], known: int) -> None:
+def test_a_polynomial_that_values_do_not_determine_vanishes_at_them_and_only_there(
+    values: list[float], known: int
+) -> None:
     coefficients = orthonormal(np.array(values), 4)
-    np.testing.assert_array_equal(coefficients[known:], 0.0)
-    assert (np.abs(coefficients[:known]).sum(axis=1) > 0.0).all()
+    table = np.stack([polynomial.polyval(np.array([*values, 5.0]), row) for row in coefficients])
+    np.testing.assert_allclose(table[known:, :-1], 0.0, atol=1e-10)
+    assert (np.abs(table[:known, :-1]).sum(axis=1) > 0.0).all()
+    assert (np.abs(table[known:, -1]) > 0.0).all()
 
 
 def test_products_of_polynomials() -> None:
@@ -280,7 +285,8 @@ def test_only_a_constant_is_widened() -> None:
     for side, vectors, times in ((exact, WITH_ONE, COMMON), (near, VECTORS, 1.0)):
         assert side.one.any()
         terms = vectors @ side.matrix.T
-        wider, more = widened(side, terms)
+        wider = widened(side)
+        more = stretched(wider, terms)
         np.testing.assert_allclose(more @ wider.one, terms @ side.one, rtol=1e-12)
         np.testing.assert_allclose(vectors @ wider.matrix.T, more, rtol=1e-9)
         along = side.one / np.linalg.norm(side.one)
@@ -353,10 +359,10 @@ def test_diversity_is_the_share_of_features_that_contexts_move(name: str) -> Non
 
 def test_polynomials_of_actions_are_orthonormal_over_them() -> None:
     actions = np.linspace(1.0, 10.0, 10)[:, None]
-    terms = Polynomial(3).standard_action_terms(actions)
+    terms = Polynomial(3).standard_action_terms(actions, actions)
     np.testing.assert_allclose(terms.T @ terms / 10, np.eye(4), atol=1e-10)
     for other in (1e3 + actions, 0.01 * actions, 150.0 * (actions - 5.5)):
-        np.testing.assert_allclose(Polynomial(3).standard_action_terms(other), terms, rtol=1e-8, atol=1e-8)
+        np.testing.assert_allclose(Polynomial(3).standard_action_terms(other, other), terms, rtol=1e-8, atol=1e-8)
 
 
 @each_case

@@ -11,7 +11,7 @@ import overcast as oc
 from overcast._check import Array
 from overcast.models import Progress
 from overcast.policies import Outlook, Policy
-from overcast.round import highest
+from overcast.policies.base import highest
 from support import outlook, refused
 
 

@@ -12,7 +12,7 @@ from overcast import IDS, confidence
 from overcast._check import Array
 from overcast.models import Progress
 from overcast.policies import Policy
-from overcast.round import highest
+from overcast.policies.base import highest
 from support import outlook
 
 EXAMPLES: list[Policy] = [

@@ -8,7 +8,7 @@ from scipy import stats
 import overcast as oc
 from overcast.models import Progress
 from overcast.policies import Policy
-from overcast.round import highest
+from overcast.policies.base import highest
 from support import outlook
 
 EXAMPLES: list[Policy] = [

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 import overcast as oc
 import overcast.round
 from overcast._check import Array
+from overcast._random import POLICY, Stream
 from overcast.environments import (
     Adversarial,
     CoinFlip,
@@ -30,7 +31,7 @@ from overcast.models.linear import LinearLearner
 from overcast.policies import Outlook, Policy
 from overcast.round import Samples
 from overcast.simulation import Setting, runner
-from simulation_support import GOOD, Constant, generator
+from simulation_support import GOOD, Constant, generator, learner_seed
 
 SETTINGS: tuple[Setting, ...] = ("exact", "observed", "hidden")
 WORLDS: list[VectorEnvironment] = [Synthetic(k=9, dim=2), CoinFlip(), Adversarial(k=5, dim=2)]
@@ -132,7 +133,7 @@ def naive_trial(
     seed: int,
 ) -> tuple[Tally, list[float]]:
     """Algorithms 1 and 2 as the paper prints them, with a fresh solve every round; no learner of the package."""
-    trial, own = env.start(generator(seed, i, 0)), generator(seed, i, 1)
+    trial, stream = env.start(generator(seed, i, 0)), Stream(learner_seed(seed, i))
     X: list[Array] = []
     y: list[float] = []
     tally, log_dets = Tally(), []
@@ -144,7 +145,7 @@ def naive_trial(
         elif samples is None:
             psi = env.features.expected(trial.actions, now.belief)
         else:
-            n = t if samples == "t" else samples
+            n, own = t if samples == "t" else samples, stream.at(t)
             if isinstance(now.belief, oc.Gaussian):  # draws the averages themselves, tested where it does
                 psi = env.features.sampled(trial.actions, now.belief, n, own)
             else:
@@ -313,8 +314,7 @@ def test_contexts_revealed_in_part_equal_bandits_driven_by_hand(model: Model, sa
     for i in range(trials):
         trial, shown = env.start(generator(seed, i, 0)), generator(seed, i, 2).random(steps) < share
         assert 10 < shown.sum() < 40
-        bandit, tally = oc.Bandit(trial.actions, model, policy, samples), Tally()
-        bandit._rng = generator(seed, i, 1)
+        bandit, tally = oc.Bandit(trial.actions, model, policy, samples, learner_seed(seed, i)), Tally()
         for t in range(steps):
             now = trial.step(np.array(tally.choices, dtype=np.intp))
             decision = bandit.decide(now.belief, available=[int(runs.choices[i, 0])] if t == 0 else None)
@@ -340,8 +340,7 @@ def test_late_rewards_equal_bandits_driven_by_hand(model: Model, policy: Policy,
     assert runs.delay == delay
     for i in range(trials):
         trial = env.start(generator(seed, i, 0))
-        bandit, tally, late = oc.Bandit(trial.actions, model, policy), Tally(), []
-        bandit._rng = generator(seed, i, 1)
+        bandit, tally, late = oc.Bandit(trial.actions, model, policy, seed=learner_seed(seed, i)), Tally(), []
         for t in range(steps):
             now = trial.step(np.array(tally.choices, dtype=np.intp))
             decision = bandit.decide(now.belief)
@@ -530,10 +529,10 @@ def test_trials_of_later_batches_have_seeds_of_their_own() -> None:
     env, n, seed = Synthetic(k=6, dim=2), 2 * oc.LinearModel.batch + 3, 5
     runs = oc.simulate(env, oc.LinearModel(env.features, ridge=1.0), Dice(), steps=8, trials=n, seed=seed)
     assert len({row.tobytes() for row in runs.regret}) == n
-    trial, own, tally = env.start(generator(seed, n - 1, 0)), generator(seed, n - 1, 1), Tally()
-    for _ in range(8):
+    trial, own, tally = env.start(generator(seed, n - 1, 0)), Stream(learner_seed(seed, n - 1)), Tally()
+    for t in range(1, 9):
         now = trial.step(np.array(tally.choices, dtype=np.intp))
-        tally.add(now, first_best(own.random(6)))
+        tally.add(now, first_best(own.at(t, kind=POLICY).random(6)))
     tally.assert_equals(runs, n - 1)
 
 
@@ -542,8 +541,8 @@ def test_the_learner_draws_from_its_own_stream() -> None:
     env = CoinFlip()
     runs = oc.simulate(env, oc.LinearModel(env.features, ridge=1.0), Dice(), steps=25, trials=3, seed=8)
     for i in range(3):
-        own = generator(8, i, 1)
-        assert runs.choices[i].tolist() == [first_best(own.random(2)) for _ in range(25)]
+        own = Stream(learner_seed(8, i))
+        assert runs.choices[i].tolist() == [first_best(own.at(t, kind=POLICY).random(2)) for t in range(1, 26)]
 
 
 def test_features_that_do_not_fit_the_environment() -> None:

@@ -55,3 +55,20 @@ def test_a_random_policy_of_ones_own() -> None:
 def test_faulty_policies(scores: Callable[[Outlook, Progress, Any], Any], words: str) -> None:
     with pytest.raises(AssertionError, match=rf"^_Policy: .*{words}"):
         testing.check_policy(_Policy(scores))
+
+
+@pytest.mark.parametrize(
+    ("probability", "words"),
+    [
+        (lambda index: 0.3, "add up to 1, got 1.2"),
+        (lambda index: None if index else 1.0, "of all actions or of none"),
+        (lambda index: 2.0 - index, ">= 0"),
+    ],
+)
+def test_faulty_probabilities(probability: Callable[[int], float | None], words: str) -> None:
+    class Told(_Policy):
+        def probability(self, outlook: Outlook, progress: Progress, index: int) -> float | None:
+            return probability(index)
+
+    with pytest.raises(AssertionError, match=rf"^Told: probabilit.*{words}"):
+        testing.check_policy(Told(_perturbed))

@@ -88,6 +88,8 @@ def _from_labelled(variables: list[Any]) -> Belief:
         return PointMass(np.concatenate([np.atleast_1d(variable.values) for variable in variables]))
     member = members[0]
     n = next(variable.sizes[member] for variable in variables if member in variable.dims)
+    if not n:
+        raise ValueError(f"as_belief: obj must have at least one member, got none along {member!r}")
     # A variable without the member dimension is the same for all members.
     columns = [
         variable.transpose(member, ...).values.reshape(n, -1)

@@ -22,6 +22,8 @@ from overcast.beliefs.serialise import fields, shown
 
 # A covariance estimated from data may be asymmetric or indefinite by this much, relative to the variances.
 TOLERANCE = 1e-8
+# A factor gives a covariance back up to this, relative to the variances.
+ROUNDING = 1e-12
 
 _ONE = _check.read_only(np.ones(1))
 
@@ -52,7 +54,11 @@ class Gaussian(Belief):
         self.dim = len(self._mean)
         if sd is not None and cov is None:
             self._root = for_each("Gaussian", "sd", sd, self.dim, at_least=0.0)
-            self._cov = _check.read_only(self._root**2)
+            with np.errstate(over="ignore"):
+                self._cov = _check.read_only(self._root**2)
+            if not np.isfinite(self._cov).all():
+                got = f"got {float(self._root.max())}; scale the contexts"
+                raise ValueError(f"Gaussian: sd must have a finite square, {got}")
         elif cov is None or sd is not None:
             got = "neither" if cov is None else "both"
             raise ValueError(f"Gaussian: cov or sd must be given, and not both, got {got}")
@@ -62,6 +68,7 @@ class Gaussian(Belief):
         else:
             self._cov = _symmetric(_check.checked("Gaussian", "cov", given, (self.dim, self.dim)))
             self._root = root(self._cov)
+            self._cov = _as_drawn(self._cov, self._root)
         self.uncorrelated = self._cov.ndim == 1
         # _cov: (c,) variances or (c, c) covariance; _root: (c,) standard deviations or (c, c), A with A A^T = cov
 
@@ -170,6 +177,13 @@ def _symmetric(cov: Array) -> Array:
         i, j = (int(at) for at in np.unravel_index(np.argmax(gap), gap.shape))
         raise ValueError(f"Gaussian: cov must be symmetric, got {cov[i, j]} at {(i, j)} and {cov[j, i]} at {(j, i)}")
     return _check.read_only((cov + cov.T) / 2)
+
+
+def _as_drawn(cov: Array, A: Array) -> Array:
+    """Return the covariance that draws have, A A^T, if `cov` differs from it because it is indefinite by a hair."""
+    drawn, deviations = A @ A.T, np.sqrt(np.diagonal(cov))
+    same = np.abs(drawn - cov) <= ROUNDING * np.outer(deviations, deviations)
+    return cov if same.all() else _check.read_only(drawn)
 
 
 def root(cov: Array) -> Array:

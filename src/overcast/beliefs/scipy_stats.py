@@ -96,7 +96,7 @@ class Frozen(Belief):
         try:
             numbers = {key: _number(value) for key, value in kwds.items()}
             return cls(family(*map(_number, args), **numbers))  # type: ignore[misc]
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             reason = str(error).replace("\n", " ")
             raise ValueError(f"Frozen: args and kwds must be parameters of {name}, got {reason}") from None
 
@@ -125,14 +125,16 @@ class Frozen(Belief):
         if degree == 0:
             return 1.0
         if degree <= 2:
-            mean = self.mean()[at]
-            return float(mean[0] if degree == 1 else self.cov()[*at] + mean[0] * mean[1])
-        if degree not in self._raw:
-            self._raw[degree] = self._law.raw_moment(degree)
-        if not np.isfinite(self._raw[degree]):
+            mean = self.mean()[at].tolist()  # plain numbers overflow without a warning
+            found = mean[0] if degree == 1 else float(self.cov()[*at]) + mean[0] * mean[1]
+        else:
+            if degree not in self._raw:
+                self._raw[degree] = self._law.raw_moment(degree)
+            found = self._raw[degree]
+        if not math.isfinite(found):
             what = f"the moment of degree {degree} of {self._law.name}"
             raise NoClosedForm(f"Frozen: {what} is unknown; pass samples= to average draws")
-        return self._raw[degree]
+        return float(found)
 
 
 class Law:

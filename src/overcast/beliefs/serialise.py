@@ -9,6 +9,8 @@ from overcast import _check
 from overcast._check import Array
 from overcast.beliefs.base import KINDS, Belief
 
+# Beliefs of beliefs, such as mixtures, may be nested so deep.
+MAX_DEPTH = 32
 # A repr shows at most so many numbers or beliefs.
 SHOWN = 16
 
@@ -33,7 +35,25 @@ def belief_from_json(data: object) -> Belief:
     if not isinstance(kind, str) or kind not in KINDS:
         known = ", ".join(sorted(KINDS))
         raise ValueError(f"belief_from_json: type must be one of {known}, got {_check.short(kind)}")
+    _check_depth(data)
     return KINDS[kind].from_json(data)
+
+
+def _check_depth(data: dict[str, Any]) -> None:
+    """Raise ValueError if beliefs are nested so deep that building them would exhaust the stack."""
+    level, depth = [data], 0
+    while level:
+        depth += 1
+        if depth > MAX_DEPTH:
+            raise ValueError(f"belief_from_json: beliefs must be nested at most {MAX_DEPTH} deep, got more")
+        values = [value for belief in level for value in belief.values()]
+        inner = [item for value in values if isinstance(value, list) and value for item in _objects(value)]
+        level = [value for value in values if isinstance(value, dict)] + inner
+
+
+def _objects(items: list[Any]) -> list[dict[str, Any]]:
+    """Return the objects in a list, of which all items are objects if the first is."""
+    return [item for item in items if isinstance(item, dict)] if isinstance(items[0], dict) else []
 
 
 def fields(owner: str, data: dict[str, Any], required: Collection[str], optional: Collection[str] = ()) -> list[Any]:

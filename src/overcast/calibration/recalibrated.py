@@ -15,6 +15,8 @@ from overcast.calibration.fit import Correction, fit
 
 #: how many of the latest outcomes a correction goes by
 MEMORY = 500
+# Larger forecasts and outcomes would overflow when their squares are added up.
+MAX_SIZE = 1e150
 # A correction is renewed once the outcomes since the last one are this share of those it goes by.
 STALE = 0.02
 # A spread below this share of the corrected one counts as none: stretching it would blow up rounding errors.
@@ -120,10 +122,20 @@ class Recalibrated:
 
     def correct(self, belief: Belief, stated: Array) -> Belief:
         """Return the belief corrected; `stated` (2, c) is its `stated_error`."""
-        self._fitting(belief.dim)
+        move = self.move(stated)
+        return belief if move is None else belief.moved(*move)
+
+    def move(self, stated: Array) -> tuple[Array, Array, Array] | None:
+        """Return shift, scale and blur (c,) that correct a belief (`Belief.moved`), given its `stated_error` (2, c).
+
+        None if it stays as it is.
+        """
+        c = stated.shape[1]
+        self._fitting(c)
+        _check_size("belief", stated)
         if not self.outcomes:
-            return belief
-        shift, scale, blur = np.zeros(belief.dim), np.ones(belief.dim), np.zeros(belief.dim)
+            return None
+        shift, scale, blur = np.zeros(c), np.ones(c), np.zeros(c)
         for i, (track, m, s) in enumerate(zip(self._tracks, *stated, strict=True)):
             correction = track.correction
             if correction == Correction():
@@ -134,7 +146,7 @@ class Recalibrated:
             else:
                 blur[i] = deviation
             shift[i] = mean - scale[i] * m
-        return belief.moved(shift, scale, blur)
+        return shift, scale, blur
 
     def lesson(self, stated: Array, context: ArrayLike | Belief) -> tuple[Track, ...]:
         """Return the records with another outcome, for `take` to adopt."""
@@ -145,6 +157,8 @@ class Recalibrated:
             known, values = context.variance() == 0.0, context.mean()
         else:
             known, values = np.ones(c, dtype=bool), _check.vector("Recalibrated", "context", context, c)
+        _check_size("belief", stated)
+        _check_size("context", values[known])
         rows = np.column_stack([*stated, values]).tolist()
         each = zip(self._tracks or (Track(),) * c, rows, known, strict=True)
         return tuple(track.after(row, self.memory) if told else track for track, row, told in each)
@@ -203,6 +217,14 @@ def recalibrate(beliefs: Iterable[Any], outcomes: ArrayLike, memory: int = MEMOR
         out.append(fixed(belief))
         fixed.learn(belief, context)
     return out
+
+
+def _check_size(name: str, values: Array) -> None:
+    """Raise ValueError unless sums of squares of these numbers stay within the range of floating-point numbers."""
+    for value in values.ravel().tolist():
+        if not abs(value) <= MAX_SIZE:
+            must = f"{name} must hold numbers of size {MAX_SIZE:g} at most"
+            raise ValueError(f"Recalibrated: {must}, got {value}; leave out values that stand for missing ones")
 
 
 def _factor(track: Track) -> float:

@@ -34,6 +34,11 @@ class FeatureMap(ABC):
     def _design(self, actions: Array, c: int) -> Design:
         """Return the design of checked actions (k, a), or (r, k, a) for r trials in lock-step."""
 
+    def widened(self, a: int) -> FeatureMap:
+        """Return the map for actions with more entries than before, `a`; only a map that gives each a block has one."""
+        got = f"got vectors of {a}; only Disjoint opens a block for each action"
+        raise ValueError(f"{type(self).__name__}: actions must have vectors of the length that they had, {got}")
+
     def names(self, actions: Sequence[str], contexts: Sequence[str]) -> list[str]:
         """Return a name for each feature, from the names of the coordinates of actions and contexts."""
         return [f"phi{i + 1}" for i in range(self.size(len(actions), len(contexts)))]

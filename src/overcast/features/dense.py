@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import repeat
@@ -11,7 +12,7 @@ import numpy as np
 
 from overcast import _check
 from overcast._check import Array
-from overcast._linalg import apply, folded
+from overcast._linalg import Indices, apply, folded
 from overcast.beliefs.base import Belief, Beliefs
 from overcast.features.base import FeatureMap, no_closed_form
 from overcast.features.design import Design, Index, Row, View, pick
@@ -20,9 +21,21 @@ from overcast.features.design import Design, Index, Row, View, pick
 class Prepared:
     """Expectations of phi(x, .) for fixed actions (k, a); here from the points of a finite support, or from draws."""
 
-    def __init__(self, features: Dense, actions: Array) -> None:
+    def __init__(self, features: Dense, actions: Array, c: int) -> None:
         self._features = features
         self._actions = actions
+        self._context_dim = c
+
+    def with_actions(self, actions: Array, of: Indices) -> Prepared:
+        """Return the same for other actions, in which row i is the present row of[i], or new if it is -1."""
+        out = copy.copy(self)
+        out._actions = actions
+        # One by one, so that the last digit does not depend on which actions came together.
+        out._extend(of, [self._features._prepare(action[None], self._context_dim) for action in actions[of < 0]])
+        return out
+
+    def _extend(self, of: Indices, new: list[Any]) -> None:
+        """Reorder what was computed for each action, and add that of the new actions, each prepared on its own."""
 
     def expected(self, belief: Belief) -> Array:
         """Return E_mu[phi(x, c)], shape (k, d), or raise NoClosedForm."""
@@ -52,7 +65,7 @@ class Dense(FeatureMap):
 
     def _prepare(self, actions: Array, c: int) -> Prepared:
         """Return the object that gives the expectations for checked actions (k, a) in every round."""
-        return Prepared(self, actions)
+        return Prepared(self, actions, c)
 
     def _design(self, actions: Array, c: int) -> DenseDesign:
         return DenseDesign(self, actions, c)
@@ -97,12 +110,18 @@ class Function(Dense):
 class DenseDesign(Design):
     """The terms of a view are psi itself, (..., k, d). Covariances come from contexts that stand for the belief."""
 
+    stacks = False  # the features of all actions under many beliefs would take too much room
+
     def __init__(self, features: Dense, actions: Array, c: int) -> None:
         super().__init__(features, actions, c)
         d = features.size(actions.shape[-1], c)
         self.shape, self.terms_shape = (d,), (self.k, d)
         sets = actions if actions.ndim > 2 else [actions]
         self._prepared = [features._prepare(own, c) for own in sets]  # of each trial, or one for all
+
+    def _take(self, actions: Array, of: Indices) -> None:
+        self.terms_shape = (self.k, *self.shape)
+        self._prepared = [self._prepared[0].with_actions(actions, of)]
 
     def _each(self, beliefs: Beliefs, compute: Callable[..., Array], *given: Iterable[Any]) -> Array:
         """Return `compute(prepared, belief, *given)`, or that of each trial, stacked."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -47,6 +48,13 @@ class Row(NamedTuple):
     block: Indices | None = None
     seen: Moments | None = None
 
+    def split(self) -> list[Row]:
+        """Return the rows of a stack, with a leading axis n, one by one."""
+        n = len(self.psi)
+        each = [[None] * n if part is None else list(part) for part in self[:3]]
+        seen = [None] * n if self.seen is None else [Moments(*both) for both in zip(*self.seen, strict=True)]
+        return [Row(*parts) for parts in zip(*each, seen, strict=True)]
+
 
 class Design(ABC):
     """Expected features psi = E_mu[phi(x, c)] of k fixed actions, in the cheapest form; `FeatureMap.at` makes it.
@@ -60,6 +68,8 @@ class Design(ABC):
     shape: tuple[int, ...]
     #: shape of the terms in the view of one belief
     terms_shape: tuple[int, ...]
+    #: whether rows of many beliefs are cheaper at once than one by one
+    stacks: bool = True
     #: number of context terms that standard features follow from; 0 if features are taken as they are
     terms: int = 0
 
@@ -74,6 +84,20 @@ class Design(ABC):
         """The names of the features, with x1, x2, ... and c1, c2, ... for the coordinates of action and context."""
         dims = {"x": self._action_dim, "c": self._context_dim}
         return self._features.names(*([f"{letter}{i + 1}" for i in range(n)] for letter, n in dims.items()))
+
+    def with_actions(self, actions: Array, of: Indices) -> Design:
+        """Return the design of other actions (k, a), of one bandit: row i is the present row of[i], or new if it is -1.
+
+        Only new rows are evaluated. What follows from all actions at once, as standard features do, stays as it is.
+        """
+        out = copy.copy(self)
+        out.k, out._action_dim = actions.shape
+        out._take(actions, of)
+        return out
+
+    @abstractmethod
+    def _take(self, actions: Array, of: Indices) -> None:
+        """Take over other actions, as `with_actions` says."""
 
     def view(self, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> View:
         """Return the view of a belief: exact, or of the empirical distribution of `samples` fresh draws."""
@@ -105,6 +129,10 @@ class Design(ABC):
         """Return the matrix that turns the map's features into standard ones, (..., d, d); None if they are equal."""
         return None
 
+    def alike(self, other: Design) -> bool:
+        """Return whether rows of two designs of one map can be added: True unless their standard features differ."""
+        return True
+
     @abstractmethod
     def _expected(self, beliefs: Beliefs) -> Array:
         """Return the terms of a view, exactly, or raise NoClosedForm."""
@@ -132,6 +160,13 @@ class Design(ABC):
     @abstractmethod
     def row(self, view: View, index: Index, cov: bool) -> Row:
         """Return the features of the chosen action, with their covariance if `cov` is set."""
+
+
+def gathered(table: NDArray[T], of: Indices, new: NDArray[T]) -> NDArray[T]:
+    """Return rows of a table (k, ...), in the order `of`, with new rows where that is -1."""
+    out = table[of]
+    out[of < 0] = new
+    return out
 
 
 def pick(table: NDArray[T], index: Index, leading: tuple[int, ...]) -> NDArray[T]:

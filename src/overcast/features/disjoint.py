@@ -13,7 +13,7 @@ from overcast._check import Array
 from overcast._linalg import Indices, folded, upper
 from overcast.beliefs.base import Beliefs
 from overcast.features.base import FeatureMap, no_closed_form
-from overcast.features.design import Design, Index, Row, View, pick
+from overcast.features.design import Design, Index, Row, View, gathered, pick
 from overcast.features.linear import Bilinear
 from overcast.features.standard import (
     Frame,
@@ -63,6 +63,9 @@ class Disjoint(FeatureMap):
             raise ValueError(f"Disjoint: actions must be unit vectors, rows of numpy.eye({self.k}), got other numbers")
         return np.asarray(actions.argmax(axis=-1))
 
+    def widened(self, a: int) -> Disjoint:
+        return Disjoint(a)
+
     def names(self, actions: Sequence[str], contexts: Sequence[str]) -> list[str]:
         return [f"{action} {context}" for action in actions for context in contexts]
 
@@ -85,6 +88,19 @@ class DisjointDesign(Design):
         self.shape, self.terms_shape = (features.k, c), (c,)
         self.terms = c if standard else 0
 
+    def _take(self, actions: Array, of: Indices) -> None:
+        k = actions.shape[1]
+        if k > self._map.k:
+            self._features = self._map = self._map.widened(k)
+        moved = of != np.arange(len(of))  # all others have the vectors that they had
+        self._blocks = gathered(self._blocks, np.where(moved, -1, of), self._map.blocks(actions[moved]))
+        self._actions, self.shape = actions, (k, self._context_dim)
+
+    @property
+    def blocks(self) -> Indices:
+        """The block of each action, (k,) or (r, k)."""
+        return self._blocks
+
     def standard(self) -> DisjointDesign:
         return DisjointDesign(self._map, self._actions, self._context_dim, standard=True)
 
@@ -94,7 +110,7 @@ class DisjointDesign(Design):
         return Moments(view.terms, np.broadcast_to(view.beliefs.variance() * (1.0 + view.excess), view.terms.shape))
 
     def frame(self, moments: Moments) -> Frame:
-        matrix, one = nearly(of_moments(moments), constant_of_moments(moments))
+        matrix, one, _ = nearly(of_moments(moments), constant_of_moments(moments))
         matrix = slim(matrix)
         diversity = np.asarray(variety(moments).mean(axis=-1))
         return Frame(matrix, matrix, np.repeat(one[..., None, :], self.shape[0], axis=-2), diversity)

@@ -13,10 +13,12 @@ from scipy.special import ndtri
 
 from overcast import _check
 from overcast._check import Array
+from overcast._linalg import Indices
 from overcast.beliefs.base import Belief, NoClosedForm
 from overcast.beliefs.cloud import Cloud, Complex
 from overcast.features.base import check_hashable, no_closed_form
 from overcast.features.dense import Dense, Prepared
+from overcast.features.design import gathered
 from overcast.kernels.base import AnyKernel, Kernel
 from overcast.kernels.composite import JointScaled, JointSum, Product
 from overcast.kernels.constant import Constant
@@ -75,10 +77,13 @@ class PreparedWaves(Prepared):
     """The waves of fixed actions, amplitude_j exp(i w_j^T x), (k, f)."""
 
     def __init__(self, features: Waves, actions: Array, c: int) -> None:
-        super().__init__(features, actions)
+        super().__init__(features, actions, c)
         w, self.frequencies, amplitudes = features.spectrum(actions.shape[1], c)
         self._d = features.size(actions.shape[1], c)
         self._table = amplitudes * np.exp(1j * (actions @ w.T))
+
+    def _extend(self, of: Indices, new: list[PreparedWaves]) -> None:
+        self._table = gathered(self._table, of, np.concatenate([self._table[:0], *(own._table for own in new)]))
 
     def times(self, of_context: Complex) -> Array:
         """Return the features, given exp(i v_j^T c) or its average: (f,) gives (k, d), (n, f) gives (k, n, d)."""

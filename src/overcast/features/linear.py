@@ -46,6 +46,9 @@ class Linear(Separable):
     def sampled_terms(self, beliefs: Beliefs, samples: int, rng: Any) -> Array:
         return self.context_terms(beliefs.sample_mean(samples, rng))
 
+    def size(self, a: int, c: int) -> int:
+        return a + c
+
     def pairs(self, a: int, c: int) -> tuple[Indices, Indices]:
         j = np.concatenate([np.arange(a), np.full(c, a)])
         m = np.concatenate([np.zeros(a, dtype=np.intp), 1 + np.arange(c)])
@@ -100,6 +103,9 @@ class Bilinear(Separable):
 
     def sampled_terms(self, beliefs: Beliefs, samples: int, rng: Any) -> Array:
         return beliefs.sample_mean(samples, rng)
+
+    def size(self, a: int, c: int) -> int:
+        return a * c
 
     def pairs(self, a: int, c: int) -> tuple[Indices, Indices]:
         return np.repeat(np.arange(a), c), np.tile(np.arange(c), a)

@@ -13,10 +13,12 @@ from numpy.typing import ArrayLike
 
 from overcast import _check
 from overcast._check import Array
+from overcast._linalg import Indices
 from overcast.beliefs.base import Belief, NoClosedForm
 from overcast.beliefs.cloud import Cloud
 from overcast.features.base import check_hashable, no_closed_form
 from overcast.features.dense import Dense, Prepared
+from overcast.features.design import gathered
 from overcast.kernels.base import AnyKernel, Kernel, Term
 from overcast.kernels.embeddings import Embeddings
 
@@ -76,7 +78,7 @@ class Nystrom(Dense):
         return len(known.actions)
 
     def _prepare(self, actions: Array, c: int) -> PreparedPairs:
-        return PreparedPairs(self, actions)
+        return PreparedPairs(self, actions, c)
 
     def _evaluate(self, actions: Array, contexts: Array) -> Array:
         pairs = _inducing(self)
@@ -123,11 +125,18 @@ def _inducing(features: Nystrom) -> _Inducing:
 class PreparedPairs(Prepared):
     """The action kernels between pairs and fixed actions, (d, k) for each term."""
 
-    def __init__(self, features: Nystrom, actions: Array) -> None:
-        super().__init__(features, actions)
+    def __init__(self, features: Nystrom, actions: Array, c: int) -> None:
+        super().__init__(features, actions, c)
         self._pairs = _inducing(features)
         self._tables = [action._evaluate(self._pairs.actions, actions) for action, _ in self._pairs.terms]
         self._embedded = [Embeddings.of_points(context, self._pairs.contexts) for _, context in self._pairs.terms]
+
+    def _extend(self, of: Indices, new: list[PreparedPairs]) -> None:
+        more = zip(*(own._tables for own in new), strict=True) if new else [()] * len(self._tables)
+        self._tables = [
+            gathered(old.T, of, np.concatenate([old.T[:0], *(table.T for table in tables)])).T.copy()
+            for old, tables in zip(self._tables, more, strict=True)
+        ]
 
     def expected(self, belief: Belief) -> Array:
         try:

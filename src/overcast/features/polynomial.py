@@ -102,8 +102,8 @@ class Polynomial(Separable):
         mean, size, of_each = self._orthonormal(actions)
         return self._side(of_each @ shifted(mean, size, self.degree))
 
-    def standard_action_terms(self, actions: Array) -> Array:
-        mean, size, of_each = self._orthonormal(actions)
+    def standard_action_terms(self, actions: Array, reference: Array) -> Array:
+        mean, size, of_each = self._orthonormal(reference)
         coefficients = products(of_each, exponents(actions.shape[-1], self.degree))
         standard = (actions - mean[..., None, :]) / size[..., None, :]  # in time, lest digits cancel
         return np.asarray(_monomials(standard, self.degree) @ coefficients.swapaxes(-1, -2))
@@ -133,6 +133,9 @@ class Polynomial(Separable):
         one = np.zeros(matrix.shape[:-1])
         one[..., 0] = 1.0
         return Side(matrix, one)
+
+    def size(self, a: int, c: int) -> int:
+        return math.comb(a + c + self.degree, self.degree)
 
     def pairs(self, a: int, c: int) -> tuple[Indices, Indices]:
         of_action = exponents(a, self.degree).sum(axis=1)

@@ -14,8 +14,8 @@ from overcast._linalg import Indices, triangle
 from overcast.beliefs._moments import average
 from overcast.beliefs.base import Belief, Beliefs, NoClosedForm
 from overcast.features.base import FeatureMap, no_closed_form
-from overcast.features.design import Design, Index, Row, View, pick
-from overcast.features.standard import Frame, Moments, Side, full, scaled, slim, turned, widened
+from overcast.features.design import Design, Index, Row, View, gathered, pick
+from overcast.features.standard import Frame, Moments, Side, full, scaled, slim, stretched, turned, widened
 
 # With at most this many terms p, a table stores the p (p + 1) / 2 distinct products z_i z_j of every action, and one
 # matrix product gives the quadratic forms z^T G z of all actions. A larger table takes longer to read than it saves.
@@ -83,9 +83,9 @@ class Separable(FeatureMap):
         """Return standard action terms for actions (..., k, a): here each term is brought to mean square one."""
         return scaled(np.sqrt((self.action_terms(actions) ** 2).mean(axis=-2)))
 
-    def standard_action_terms(self, actions: Array) -> Array:
-        """Return the standard terms themselves, (..., k, p)."""
-        return np.asarray(self.action_terms(actions) @ self.standard_actions(actions).matrix.swapaxes(-1, -2))
+    def standard_action_terms(self, actions: Array, reference: Array) -> Array:
+        """Return the terms of actions (..., k, a) that are standard for the actions in `reference`, (..., k, p)."""
+        return np.asarray(self.action_terms(actions) @ self.standard_actions(reference).matrix.swapaxes(-1, -2))
 
     def standard_contexts(self, moments: Moments) -> Side:
         """Return standard context terms for contexts with these moments: here each is brought to mean square one."""
@@ -143,15 +143,29 @@ class SeparableDesign(Design):
     def __init__(self, features: Separable, actions: Array, c: int, standard: bool = False) -> None:
         super().__init__(features, actions, c)
         self._map, self._actions = features, actions
+        self._reference = actions  # those that standard terms follow from
         j, self._context_term = features.pairs(actions.shape[-1], c)
         self._action_term = j
-        self._of_actions, z = None, features.action_terms(actions)  # z is (k, p) or (r, k, p)
-        if standard:
-            side = features.standard_actions(actions)
-            self._of_actions, z = widened(side, features.standard_action_terms(actions))
-        d, self._leading = len(j), z.shape[:-2]
+        self._of_actions = widened(features.standard_actions(actions)) if standard else None
         self.terms = int(self._context_term.max()) + 1 if standard else 0
-        self.shape = self.terms_shape = (d,)
+        self.shape = self.terms_shape = (len(j),)
+        self._set(self._terms_of(actions))
+
+    def _terms_of(self, actions: Array) -> Array:
+        """Return z of actions, (k, p) or (r, k, p)."""
+        if self._of_actions is None:
+            return self._map.action_terms(actions)
+        return stretched(self._of_actions, self._map.standard_action_terms(actions, self._reference))
+
+    def _take(self, actions: Array, of: Indices) -> None:
+        self._actions = actions
+        # One by one, so that the last digit does not depend on which actions came together.
+        new = [self._terms_of(action[None]) for action in actions[of < 0]]
+        self._set(gathered(self._z.T, of, np.concatenate([self._z.T[:0], *new])))
+
+    def _set(self, z: Array) -> None:
+        """Compute what depends on the terms of all actions."""
+        j, d, self._leading = self._action_term, self.shape[0], z.shape[:-2]
         self._z_of_feature = np.ascontiguousarray(z[..., j])  # (k, d) or (r, k, d)
         self._expand = np.zeros((d, z.shape[-1]))  # E
         self._expand[np.arange(d), j] = 1.0
@@ -194,7 +208,7 @@ class SeparableDesign(Design):
 
     def frame(self, moments: Moments) -> Frame:
         assert self._of_actions is not None
-        terms, of_context = self._map.standard_contexts(moments)
+        terms, of_context, _ = self._map.standard_contexts(moments)
         m, of_action = self._context_term, self._of_actions.one
         matrix = terms[..., m[:, None], m] * self._same_action_term
         one = self._map.constant(of_action, of_context, self._action_term, m)
@@ -206,6 +220,10 @@ class SeparableDesign(Design):
         of_view = np.zeros(matrix.shape)
         of_view[..., self._first] = terms[..., m, :]
         return Frame(of_view, matrix, one, diversity)
+
+    def alike(self, other: Design) -> bool:
+        mine, theirs = self._of_actions, getattr(other, "_of_actions", None)
+        return mine is None or theirs is None or np.array_equal(mine.matrix, theirs.matrix)
 
     def through(self, view: View, frame: Frame) -> View:
         return View(turned(frame.terms, view.terms), view.beliefs, view.excess)

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import comb
 
 from overcast._check import Array
@@ -29,6 +30,7 @@ NEARLY = 0.1
 # What no action changes may be this much larger than what actions change: the standard deviation of its parameters
 # beforehand, as a multiple of that of the others.
 COMMON = 1.3
+_YES = np.ones(1, dtype=bool)
 
 
 class Moments(NamedTuple):
@@ -43,10 +45,12 @@ class Side(NamedTuple):
 
     matrix : (..., p, p)
     one : (..., p) standard terms times this are 1 everywhere, or nearly so; zeros if they do not come near a constant
+    exact : (..., 1) whether they are 1 everywhere, unless `one` is zero
     """
 
     matrix: Array
     one: Array
+    exact: NDArray[np.bool_] = _YES
 
 
 class Frame(NamedTuple):
@@ -88,16 +92,23 @@ def scaled(size: Array) -> Side:
     return Side(eye / np.where(size > 0.0, size, 1.0)[..., None], np.zeros(size.shape))
 
 
-def widened(side: Side, terms: Array) -> tuple[Side, Array]:
-    """Return action terms (..., k, p), and the side they belong to, with the constant among them COMMON times larger.
+def widened(side: Side) -> Side:
+    """Return the side of action terms with the constant among them COMMON times larger.
 
     Its products with context terms are what no action changes. What is only nearly constant stays as it is.
     """
-    exact = (np.abs((terms @ side.one[..., None])[..., 0] - 1.0) <= SPANNED).all(axis=-1, keepdims=True)
-    one = side.one * exact
+    one = side.one / np.where(side.exact, COMMON, 1.0)
+    return Side(side.matrix + _stretch(side.one * side.exact) @ side.matrix, one, side.exact)
+
+
+def stretched(side: Side, terms: Array) -> Array:
+    """Return action terms (..., k, p) with the constant COMMON times larger, for the side that `widened` returned."""
+    return np.asarray(terms + terms @ _stretch(side.one * side.exact * COMMON))
+
+
+def _stretch(one: Array) -> Array:
     length2 = (one**2).sum(axis=-1)[..., None, None]
-    stretch = (COMMON - 1.0) * one[..., :, None] * one[..., None, :] / np.where(length2 > 0.0, length2, 1.0)
-    return Side(side.matrix + stretch @ side.matrix, side.one / np.where(exact, COMMON, 1.0)), terms + terms @ stretch
+    return np.asarray((COMMON - 1.0) * one[..., :, None] * one[..., None, :] / np.where(length2 > 0.0, length2, 1.0))
 
 
 def variation(moments: Moments) -> Array:
@@ -148,7 +159,7 @@ def nearly(side: Side, constant: tuple[Array, Array]) -> Side:
     u, error = constant
     near = (error <= NEARLY) & ~side.one.any(axis=-1, keepdims=True)
     one = np.divide(u, side.matrix.diagonal(axis1=-2, axis2=-1), out=np.zeros(u.shape), where=near)
-    return Side(side.matrix, side.one + one)
+    return Side(side.matrix, side.one + one, ~near)
 
 
 def variety(moments: Moments) -> Array:
@@ -203,15 +214,15 @@ def _binomial(degree: int) -> tuple[Array, Array, Array]:
 
 def orthonormal(values: Array, degree: int) -> Array:
     """Return coefficients of polynomials of degree 0, 1, ... that are orthonormal over values (..., k), all weighed
-    alike; a polynomial that the values do not determine is zero."""
+    alike; a polynomial that the values do not determine vanishes at all of them."""
     powers = values[..., None] ** np.arange(degree + 1)  # (..., k, n)
     k = values.shape[-1]
     if k <= degree:
         powers = np.concatenate([powers, np.zeros((*values.shape[:-1], degree + 1 - k, degree + 1))], axis=-2)
     R = _triangular(powers / math.sqrt(k))
     known = np.cumprod(R.diagonal(axis1=-2, axis2=-1) > VANISHING, axis=-1).astype(bool)
-    R = np.where(known[..., None, :] & known[..., :, None], R, np.eye(degree + 1))
-    return np.where(known[..., None], np.linalg.inv(R).swapaxes(-1, -2), 0.0)
+    R = np.where(known[..., :, None], R, np.eye(degree + 1))
+    return np.asarray(np.linalg.inv(R).swapaxes(-1, -2), dtype=np.float64)
 
 
 @lru_cache(maxsize=16)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from overcast._check import Array
+from overcast._linalg import Indices
 from overcast.beliefs.base import Beliefs, Generators
 from overcast.features.design import Index
 
@@ -174,12 +175,39 @@ class LastingLearner(Learner):
     def check(self, evidence: Any) -> None:
         """Raise ValueError unless evidence that was read from a file fits this learner."""
 
+    #: number of rounds whose evidence may be made at once for `learn_all`; 0 if that does not pay
+    stack: int = 0
+
+    def learn_all(self, evidence: Any, rewards: Array) -> None:
+        """Add rounds (n,) in order, whose evidence has a leading axis n; if this raises, some may have been added."""
+        raise NotImplementedError
+
+    def with_actions(self, actions: Array, of: Indices) -> LastingLearner:
+        """Return a learner for other actions (k, a) that knows what this one has learnt; this one must not go on.
+
+        of : (k,) row i is the present action of[i], or has a new vector if that is -1
+        """
+        raise TypeError(f"{type(self).__name__}: actions cannot change with this model; start a new bandit")
+
+    def as_decided(self, evidence: Any, mean: float) -> Any:
+        """Return the evidence of a decision, given the mean that was estimated for its action when it was made.
+
+        Evidence that depends on what was known then is corrected by it. By default it does not.
+        """
+        return evidence
+
 
 class Model(ABC):
     """The configuration of an estimator; `start` gives the state that learns."""
 
     #: whether the model learns from a revealed context
     uses_context: bool = True
+    #: whether the model can learn from rounds that somebody else decided
+    takes_history: bool = True
+    #: whether the set of actions must stay the same
+    fixed_actions: bool = False
+    #: whether vectors of actions are unit vectors that only tell them apart
+    labels: bool = False
     #: number of trials that run in one lock-step; fixed, so that results do not depend on the number of workers
     batch: int = 100
 
@@ -197,6 +225,12 @@ class Model(ABC):
         from overcast.models.stack import LearnerStack
 
         return LearnerStack.of(self, actions, context_dim, trials)
+
+    def widened(self, a: int) -> Model:
+        """Return the model for actions with more entries than before, `a`, or raise ValueError."""
+        raise ValueError(
+            f"{type(self).__name__}: actions must have vectors of the length that they had, got vectors of {a}"
+        )
 
     def view(self, learner: Learner, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> Any:
         """Return the learner's view of a belief; a model that changes the belief first overrides this."""

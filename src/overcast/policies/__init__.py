@@ -8,6 +8,7 @@ from overcast.policies.mostly_greedy import MostlyGreedy
 from overcast.policies.outlook import Outlook
 from overcast.policies.perturbed_history import PerturbedHistory
 from overcast.policies.proportional import Proportional
+from overcast.policies.repeated import Repeated
 from overcast.policies.thompson import Thompson
 from overcast.policies.ucb import UCB
 
@@ -21,5 +22,6 @@ __all__ = [
     "PerturbedHistory",
     "Policy",
     "Proportional",
+    "Repeated",
     "Thompson",
 ]

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import Any
 
+import numpy as np
+
 from overcast._check import Array
 from overcast.confidence import Confidence
+from overcast.features.design import Index
 from overcast.models.base import Progress
 from overcast.policies.outlook import Outlook
+
+# Equal scores come out of BLAS a few rounding errors apart, in an order that depends on the machine.
+TIE = 1e-12
 
 
 class Policy(ABC):
@@ -29,6 +36,8 @@ class Policy(ABC):
     random: bool = True
     #: whether `scores` also takes r trials at once: arrays (r, k), and a list of r generators
     lockstep: bool = False
+    #: how many answers a round draws, of which it takes one at random; `Repeated` sets more than one
+    repeats: int = 1
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Take scores of one's own for random, and for one bandit, unless their class says otherwise."""
@@ -56,3 +65,24 @@ class Policy(ABC):
         progress : round, log-determinant, ridge and number of actions
         rng : a numpy Generator
         """
+
+    def probability(self, outlook: Outlook, progress: Progress, index: int) -> float | None:
+        """Return the probability with which an available action is taken; None, the default, without a closed form.
+
+        It is asked for policies with random scores alone; others take their action with probability one.
+        """
+        return None
+
+
+def highest(scores: Array) -> Index:
+    """Return the index of the highest score along the last axis, the lowest of those that tie up to rounding."""
+    if scores.ndim == 1:
+        best = float(scores[scores.argmax()])  # NaN where there is one
+        if math.isfinite(best):
+            return int((scores >= best - TIE * abs(best)).argmax())
+    else:
+        top = scores.max(axis=-1, keepdims=True)
+        if math.isfinite(top.sum()) or np.isfinite(top).all():
+            return np.asarray((scores >= top - TIE * np.abs(top)).argmax(axis=-1))
+        best = float(top[~np.isfinite(top)][0])
+    raise ValueError(f"Policy: the highest score must be finite, got {best}; scale the contexts")

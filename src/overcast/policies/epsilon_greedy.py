@@ -11,7 +11,7 @@ from overcast import _check
 from overcast._check import Array
 from overcast.beliefs.base import Generators
 from overcast.models.base import Progress, of_each
-from overcast.policies.base import Policy
+from overcast.policies.base import Policy, highest
 from overcast.policies.outlook import Outlook
 
 
@@ -52,6 +52,11 @@ class EpsilonGreedy(Policy):
         # One number decides. The others rank the actions, so that each available one is equally likely to come first.
         numbers = of_each(rng, lambda own: own.random(outlook.mean.shape[-1] + 1))
         return np.where(numbers[..., :1] < self.epsilon_at(progress), numbers[..., 1:], outlook.mean)
+
+    def probability(self, outlook: Outlook, progress: Progress, index: int) -> float:
+        available, epsilon = outlook.among(np.ones(len(outlook.mean), dtype=bool)), self.epsilon_at(progress)
+        best = highest(np.where(available, outlook.mean, -np.inf))
+        return epsilon / int(available.sum()) + (1.0 - epsilon) * (index == best)
 
 
 def _probability(name: str, value: object) -> float:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from overcast._check import Array
 from overcast.beliefs.base import Generators
 from overcast.models.base import Estimate, Learner, Mask
+
+T = TypeVar("T", bound=np.generic)
 
 
 class Outlook:
@@ -63,6 +66,10 @@ class Outlook:
     def perturb(self, rng: Generators) -> Array:
         """Return how far all means move when independent standard normal noise is added to every past reward."""
         return self._learner.perturb(self._view, rng)
+
+    def among(self, values: NDArray[T]) -> NDArray[T]:
+        """Return the values (..., k), with zero for actions that are not available."""
+        return values if self.available is None else np.where(self.available, values, values.dtype.type(0))
 
     def highest(self, values: Array) -> Array:
         """Return the highest of the available actions' values (..., k), shape (..., 1)."""

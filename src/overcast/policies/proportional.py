@@ -31,3 +31,7 @@ class Proportional(Policy):
     def scores(self, outlook: Outlook, progress: Progress, rng: Generators) -> Array:
         k = outlook.mean.shape[-1]
         return np.asarray(outlook.mean + of_each(rng, lambda own: np.asarray(own.gumbel(size=k))))
+
+    def probability(self, outlook: Outlook, progress: Progress, index: int) -> float:
+        odds = np.exp(outlook.mean - outlook.highest(outlook.mean))
+        return float(odds[index] / outlook.among(odds).sum())

@@ -9,6 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from overcast import _check
+from overcast._random import Stream
 from overcast.environments.base import Environment
 from overcast.models.base import Mask, Model
 from overcast.policies import Policy
@@ -62,10 +63,16 @@ class Batch:
             raise ValueError(f"simulate: revealed is for setting 'observed', got {share} with {self.setting!r}")
 
     def generators(self, stream: int) -> list[np.random.Generator]:
-        """Return one generator per trial: stream 0 is for the environment, 1 for the learner, 2 for what is shown."""
+        """Return one generator per trial: stream 0 is for the environment, 2 for what is shown."""
+        return [np.random.default_rng(seed) for seed in self._seeds(stream)]
+
+    def streams(self) -> list[Stream]:
+        """Return one stream of random numbers per trial for the learner."""
+        return [Stream(seed) for seed in self._seeds(1)]
+
+    def _seeds(self, stream: int) -> Iterator[np.random.SeedSequence]:
         trials = range(self.first, self.first + self.trials)
-        seeds = (np.random.SeedSequence(self.seed, spawn_key=(trial, stream)) for trial in trials)
-        return [np.random.default_rng(seed) for seed in seeds]
+        return (np.random.SeedSequence(self.seed, spawn_key=(trial, stream)) for trial in trials)
 
     def shown(self) -> Mask | None:
         """Return a mask (r, t) of the contexts that are revealed; None if all are."""

@@ -18,7 +18,8 @@ from overcast.confidence import Confidence
 from overcast.environments.base import Environment, Rounds, Stepped, Trials, VectorEnvironment
 from overcast.models.base import Learner, Mask, Model
 from overcast.policies import Policy
-from overcast.round import Choice, Samples, choose, highest, start
+from overcast.policies.base import highest
+from overcast.round import Choice, Samples, choose, start
 from overcast.simulation.batch import Batch, Setting, batches_of
 from overcast.simulation.record import Step, arrays, join, stack
 from overcast.simulation.runs import Runs
@@ -82,7 +83,7 @@ def run_batch(batch: Batch) -> Runs:
 
 def _run(batch: Batch) -> Runs:
     env, model, policy, rows = batch.env, batch.model, batch.policy, np.arange(batch.trials)
-    luck, rngs, shown = batch.generators(0), batch.generators(1), batch.shown()
+    luck, streams, shown = batch.generators(0), batch.streams(), batch.shown()
     world = env.start_all(luck) if isinstance(env, VectorEnvironment) else Stepped([env.start(rng) for rng in luck])
     audit = None if policy.confidence is None else _Audit(batch, policy.confidence, world)
     choices = np.empty((batch.steps, batch.trials), dtype=np.intp)
@@ -96,7 +97,7 @@ def _run(batch: Batch) -> Runs:
             learner = start(model, policy, world.actions, now.context.shape[-1], batch.trials)
         realised = PointStack(now.context)
         seen, samples = (realised, None) if batch.setting == "exact" else (now.belief, batch.samples)
-        choice = choose(model, learner, policy, seen, t + 1, samples, rngs, waiting=[one for one, *_ in late])
+        choice = choose(model, learner, policy, seen, t + 1, samples, streams, waiting=[one for one, *_ in late])
         if audit is not None:
             audit.step(learner, model.view(learner, realised), choice, now)
         choices[t] = taken = np.asarray(choice.action)

@@ -17,7 +17,7 @@ from overcast.testing._compare import has_shape, require, same
 
 
 def check_policy(policy: Policy) -> None:
-    """Check that scores are finite or -inf, repeat by seed, and drive a bandit.
+    """Check that scores are finite or -inf, repeat by seed, and drive a bandit, and that probabilities add up to one.
 
     A policy that sets `lockstep` must also give r trials at once the scores that it gives each of them alone.
 
@@ -45,6 +45,7 @@ def check_policy(policy: Policy) -> None:
                 outlook, rngs = Outlook(all_trials, view), [np.random.default_rng(i) for i in range(r)]
                 together = _scores(name, policy, outlook, Progress(t, all_trials.log_det, model.ridge, k), rngs)
                 _same_scores(name, "scores in lock-step and trial by trial", together, np.stack(alone))
+            _probabilities(name, policy, Outlook(trials[0], views[0]), Progress(t, trials[0].log_det, model.ridge, k))
         index, rewards = rng.integers(k, size=r), rng.normal(size=r)
         all_trials.learn(all_trials.evidence(view, index), rewards)
         for learner, own, i, y in zip(trials, views, index, rewards, strict=True):
@@ -66,6 +67,15 @@ def _scores(name: str, policy: Policy, outlook: Outlook, progress: Progress, rng
     for got, kept in zip((outlook.mean, outlook.width), before, strict=True):
         require(np.array_equal(got, kept), name, "scores must leave the estimate as it was")
     return scores
+
+
+def _probabilities(name: str, policy: Policy, outlook: Outlook, progress: Progress) -> None:
+    """Check that probabilities, if they are known, add up to one."""
+    found = [policy.probability(outlook, progress, i) for i in range(len(outlook.mean))]
+    known = [p for p in found if p is not None]
+    require(len(known) in (0, len(found)), name, "probability must be known of all actions or of none")
+    require(not known or min(known) >= 0.0, name, "probability must be >= 0")
+    require(not known or abs(sum(known) - 1.0) < 1e-9, name, f"probabilities must add up to 1, got {sum(known):.6g}")
 
 
 def _same_scores(name: str, what: str, got: Array, expected: Array) -> None:

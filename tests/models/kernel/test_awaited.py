@@ -37,7 +37,8 @@ def test_widths_are_those_after_learning_what_is_expected(model: oc.KernelModel)
     waiting, twin = _open(learner, 7), copy.deepcopy(learner)
     twin._due = 1000  # scales stay, as they do while rewards are awaited
     for one in waiting:
-        twin.learn(one, float(twin.estimate(one.clouds).mean[one.action]))
+        taken = int(np.flatnonzero((one.action == ARMS).all(axis=1))[0])
+        twin.learn(one, float(twin.estimate(one.clouds).mean[taken]))
     before = learner.estimate(learner.view(BELIEF))
     got, expected = learner.awaiting(waiting).estimate(learner.view(BELIEF)), twin.estimate(twin.view(BELIEF))
     np.testing.assert_allclose(got.mean, before.mean, rtol=1e-12)
@@ -52,12 +53,14 @@ def test_a_share_of_the_rounds_makes_their_noise_larger() -> None:
     """Against the posterior covariance of rounds and actions, from an inverse of the whole matrix."""
     learner = KernelLearner(oc.KernelModel(SMOOTH, 0.3), ARMS, C)
     views = [learner.view(belief) for _, belief, _ in log_of("mixed", 9)]
-    rounds = [Evidence(i % len(ARMS), view) for i, view in enumerate(views)]
+    rounds = [Evidence(ARMS[i % len(ARMS)], view) for i, view in enumerate(views)]
     for one in rounds[:5]:
         learner.learn(one, 0.0)
     own = learner.view(BELIEF)
-    points = [*rounds, *(Evidence(i, own) for i in range(len(ARMS)))]
-    gram = np.array([[learner.between([one], two.view)[0, two.action] for two in points] for one in points])
+    points = [*rounds, *(Evidence(x, own) for x in ARMS)]
+    gram = learner.covariance(points)
+    by_action = np.array([learner.between([one], own)[0] for one in points])
+    np.testing.assert_allclose(gram[:, 9:], by_action, rtol=1e-12)
     np.testing.assert_allclose(gram, gram.T, rtol=1e-12)
     inverse, ones = np.linalg.inv(gram[:5, :5] + 0.3 * np.eye(5)), learner.factor.solve(np.ones((5, 1)))[:, 0]
     rest = 1.0 - inverse.sum(axis=0) @ gram[:5]
@@ -77,7 +80,7 @@ def test_without_rewards_all_actions_are_tried(model: oc.KernelModel) -> None:
         now = learner.awaiting(waiting) if waiting else learner
         view = learner.view(BELIEF)
         waiting.append(learner.evidence(view, int(now.estimate(view).width.argmax())))
-    assert {one.action for one in waiting} == set(range(6))
+    assert {int(one.action.argmax()) for one in waiting} == set(range(6))
 
 
 def test_the_latest_rounds_count(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,8 +48,8 @@ def test_the_grid_is_the_plain_way_to_nine_digits(kernel: Kernel, make: Maker) -
     past = Past(kernel)
     for cloud in clouds:
         np.testing.assert_allclose(past.inner(cloud), past.direct(cloud), rtol=0, atol=1e-9)
-        assert past._grid is not None
         past.append(cloud)
+        assert past._grid is not None
 
 
 @pytest.mark.usefixtures("always_a_grid")
@@ -59,17 +59,19 @@ def test_outliers_widen_the_grid(distance: float, variance: float) -> None:
     kernel = RBF(0.7)
     clouds = clouds_of(kernel, ON_A_LINE["ensembles"], 12)
     past = filled(kernel, clouds[:6])
-    past.inner(clouds[6])
     first = past._grid
     assert first is not None
     outlier = kernel.embed(Gaussian(distance, variance) if variance else PointMass(distance))
     np.testing.assert_allclose(past.inner(outlier), past.direct(outlier), rtol=0, atol=1e-9)
+    covered = first.covers(outlier)
     past.append(outlier)
+    assert (past._grid is first) == covered
     for cloud in clouds[6:]:
         np.testing.assert_allclose(past.inner(cloud), past.direct(cloud), rtol=0, atol=1e-9)
         past.append(cloud)
     assert past._grid is not None
-    assert (past._grid is not first) == (distance > 5.0 or variance > 0.0)
+    assert past._grid.covers(outlier)
+    assert covered == (distance == 1.0 and not variance)
 
 
 @pytest.mark.usefixtures("always_a_grid")
@@ -78,11 +80,24 @@ def test_an_outlier_that_is_appended_unseen_is_not_lost() -> None:
     kernel = RBF(0.7)
     clouds = clouds_of(kernel, ON_A_LINE["ensembles"], 5)
     past = filled(kernel, clouds[:4])
-    past.inner(clouds[4])
     past.append(kernel.embed(PointMass(30.0)))
     probe = kernel.embed(PointMass(29.5))
     np.testing.assert_allclose(past.inner(probe), past.direct(probe), rtol=0, atol=1e-9)
     assert past.inner(probe)[-1] > 0.7
+
+
+@pytest.mark.usefixtures("always_a_grid")
+def test_questions_leave_the_grid_of_the_rounds_as_it_is() -> None:
+    kernel = RBF(0.7)
+    clouds = clouds_of(kernel, ON_A_LINE["ensembles"], 12)
+    quiet, asked = (filled(kernel, clouds[:6]) for _ in range(2))
+    for cloud in clouds[6:]:
+        wide = kernel.embed(PointMass(float(len(asked.clouds()))))
+        np.testing.assert_allclose(asked.inner(wide), asked.direct(wide), rtol=0, atol=1e-9)
+        np.testing.assert_array_equal(asked.inner(cloud), quiet.inner(cloud))
+        assert asked.square(wide) == quiet.square(wide)
+        quiet.append(cloud)
+        asked.append(cloud)
 
 
 @pytest.mark.usefixtures("always_a_grid")

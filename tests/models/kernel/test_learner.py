@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import overcast as oc
-from kernel_support import ACTIONS, COV, KERNELS, MAKERS, RIDGE, A, C, K, Maker, learner_of, same
+from kernel_support import ACTIONS, COV, KERNELS, MAKERS, RIDGE, A, C, K, Maker, estimate_of, learner_of, same
 from overcast._check import Array
 from overcast.beliefs import Belief, Ensemble, Gaussian, PointMass
 from overcast.confidence import Kernel as KernelConfidence
@@ -271,7 +271,7 @@ def test_the_same_decisions_after_loading(kernel: AnyKernel, make: Maker, sample
         first, second = bandit.decide(belief), again.decide(belief)
         assert first.index == second.index
         assert first.score == pytest.approx(second.score, rel=1e-10)
-        same(first._estimate, second._estimate, 1e-10)
+        same(estimate_of(first), estimate_of(second), 1e-10)
         bandit.learn(first, reward)
         again.learn(second, reward)
 

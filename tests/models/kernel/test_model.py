@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import overcast as oc
-from kernel_support import ACTIONS, COV, KERNELS, MAKERS, RIDGE, A, C, K, Maker, Naive, learner_of, same
+from kernel_support import ACTIONS, COV, KERNELS, MAKERS, RIDGE, A, C, K, Maker, Naive, estimate_of, learner_of, same
 from overcast import features
 from overcast._check import Array
+from overcast._random import Stream
 from overcast.beliefs import Belief, Ensemble, Gaussian, NoClosedForm, PointMass, Quantiles
 from overcast.confidence import Expected
 from overcast.confidence import Kernel as KernelConfidence
@@ -62,7 +63,7 @@ def test_linear_kernels_are_the_linear_model(kernel: AnyKernel, phi: FeatureMap,
         first, second = one.decide(belief), two.decide(belief)
         assert first.index == second.index
         assert first.score == pytest.approx(second.score, abs=1e-8)  # and with it beta_t
-        same(first._estimate, second._estimate)
+        same(estimate_of(first), estimate_of(second))
         reward = float(rng.normal())
         context = rng.normal(size=C) if mode == "observed" or (mode == "mixed" and t % 2) else None
         one.learn(first, reward, context)
@@ -87,8 +88,8 @@ def test_with_points_it_is_textbook_gp_ucb(context_kernel: Kernel) -> None:
         inverse = np.linalg.inv(gram + RIDGE * np.eye(len(y)))
         mean = cross.T @ inverse @ y
         deviation = np.sqrt(1.0 - np.einsum("tk,ts,sk->k", cross, inverse, cross))
-        np.testing.assert_allclose(decision._estimate.mean, mean, atol=1e-10)
-        np.testing.assert_allclose(math.sqrt(RIDGE) * decision._estimate.width, deviation, atol=1e-10)
+        np.testing.assert_allclose(estimate_of(decision).mean, mean, atol=1e-10)
+        np.testing.assert_allclose(math.sqrt(RIDGE) * estimate_of(decision).width, deviation, atol=1e-10)
         scores = mean + beta / math.sqrt(RIDGE) * deviation
         assert scores[decision.index] == pytest.approx(scores.max(), abs=1e-10)
         reward = float(rng.normal())
@@ -125,12 +126,12 @@ def test_estimates_are_the_explicit_formulas(kernel: AnyKernel, make: Maker) -> 
 @pytest.mark.parametrize("name", ["diagonal", "mixtures", "quantiles"])
 def test_samples_are_the_empirical_distribution_of_the_bandits_own_draws(samples: Any, name: str) -> None:
     kernel = Product(RBF(0.8), RBF(0.7)) + Product(Linear(), Polynomial(2, 0.2))
-    rng, own = np.random.default_rng(4), np.random.default_rng(9)
+    rng, stream = np.random.default_rng(4), Stream(9)
     bandit = oc.Bandit(ACTIONS, KernelModel(kernel, RIDGE), oc.UCB(1.0), samples=samples, seed=9)
     naive = Naive(kernel, RIDGE, ACTIONS)
     for t in range(1, 10):
         belief = Quantiles([0.2, 0.8], [[-1.0, 0.0], [1.0, 2.0]]) if name == "quantiles" else MAKERS[name](rng)
-        drawn = Ensemble(belief.sample(t if samples == "t" else samples, own))
+        drawn = Ensemble(belief.sample(t if samples == "t" else samples, stream.at(t)))
         same(bandit.estimate(belief), naive.estimate(drawn))
         decision, reward = bandit.decide(belief), float(rng.normal())
         context = rng.normal(size=C) if t % 4 == 0 else None
@@ -210,8 +211,8 @@ def test_lock_step_equals_bandits_driven_by_hand(env: VectorEnvironment, setting
     runs = oc.simulate(env, model, policy, samples, steps, trials, setting, seed)
     for i in range(trials):
         trial = env.start(_generator(seed, i, 0))
-        bandit = oc.Bandit(trial.actions, model, policy, samples=None if setting == "exact" else samples)
-        bandit._rng = _generator(seed, i, 1)
+        own = np.random.SeedSequence(seed, spawn_key=(i, 1))
+        bandit = oc.Bandit(trial.actions, model, policy, None if setting == "exact" else samples, seed=own)
         choices: list[int] = []
         for t in range(steps):
             now = trial.step(np.array(choices, dtype=np.intp))

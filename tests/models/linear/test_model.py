@@ -153,8 +153,9 @@ def test_merged_bandits_know_what_both_have_learnt() -> None:
     for t in range(160):
         belief, part = Gaussian(rng.normal(size=C), 0.3), first if t < 90 else second
         reward = float(rng.normal())
-        index = part.decide(belief, available=[t % 3]).index
-        part.learn(f"{part._tokens[-1]}-{part._round}", reward)
+        decision = part.decide(belief, available=[t % 3])
+        index = decision.index
+        part.learn(decision.id, reward)
         decision = whole.decide(belief, available=[index])
         whole.learn(decision, reward)
     first.merge(second)

@@ -35,6 +35,9 @@ class Exp4(Model):
     2002), with losses in place of gains and a rate that needs no horizon, as in Bubeck & Cesa-Bianchi, "Regret analysis
     of stochastic and nonstochastic multi-armed bandit problems" (2012).
 
+    The set of actions is fixed, because experts advise among all of them. Rounds that somebody else decided cannot be
+    learnt, because their odds are not known.
+
     A context revealed afterwards says nothing about the odds of the draw, and is not used. With `available=`, an action
     is drawn from p_t over the available actions, but weighted by p_t over all: experts whose advice is often not
     available are then rated too high.
@@ -63,6 +66,8 @@ class Exp4(Model):
     seed: int = 0
 
     uses_context = False
+    takes_history = False
+    fixed_actions = True
 
     def __post_init__(self) -> None:
         check_map("Exp4", self.features)
@@ -175,18 +180,22 @@ class Exp4Learner(LastingLearner):
 
     def evidence(self, view: NDArray[np.intp], index: Index) -> Evidence:
         i = int(index)
-        return Evidence((view == i) * 1.0, float(self._odds(view)[i]))
+        return Evidence((view == i) * 1.0, math.exp(float(np.log(self._odds(view)[i]))))  # as `as_decided` has it
+
+    def as_decided(self, evidence: Evidence, mean: float) -> Evidence:
+        return evidence._replace(probability=math.exp(mean))
 
     def learn(self, evidence: Evidence, reward: float | Array) -> None:
         y = float(reward)
         if self._given is None:
             low, high = self._range if self._rounds else (y, y)
-            self._range = min(low, y), max(high, y)
+            found = min(low, y), max(high, y)
         else:
-            y = min(max(y, self._given[0]), self._given[1])
+            found, y = self._range, min(max(y, self._given[0]), self._given[1])
+        weight = self._weight + evidence.advisers / evidence.probability
+        gain = self._gain + evidence.advisers * (y / evidence.probability)
+        self._range, self._weight, self._gain = found, weight, gain
         self._rounds += 1
-        self._weight += evidence.advisers / evidence.probability
-        self._gain += evidence.advisers * (y / evidence.probability)
 
     def state(self) -> dict[str, Array]:
         return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -11,9 +12,10 @@ import scipy.linalg
 
 from overcast import _check
 from overcast._check import Array
+from overcast._linalg import Indices
 from overcast.beliefs.base import Beliefs, Generators
 from overcast.features.base import FeatureMap, check_map
-from overcast.features.design import Index, View
+from overcast.features.design import Index, View, gathered
 from overcast.models.base import Estimate, LastingLearner, Model, Parameters, normals, restored, too_large
 
 
@@ -142,10 +144,11 @@ class ProfileLearner(LastingLearner):
             sound = np.isfinite((self._rounds + 1) * size * size).all() and np.isfinite(profile.squares).all()
         if not sound:
             raise too_large("FixedProfile")
+        total = self._sums[evidence.action] + reward
         self._profile = profile
         self._rounds += 1
         self._counts[evidence.action] += 1.0
-        self._sums[evidence.action] += reward
+        self._sums[evidence.action] = total
         self._log_det = None
 
     @property
@@ -172,6 +175,15 @@ class ProfileLearner(LastingLearner):
     def check(self, evidence: Evidence) -> None:
         if evidence.seen.shape != self._design.terms_shape or not 0 <= evidence.action < len(self._counts):
             raise ValueError("its rounds were seen with other features")
+
+    def with_actions(self, actions: Array, of: Indices) -> ProfileLearner:
+        if len(np.setdiff1d(np.arange(len(self._counts)), of)):
+            raise ValueError("FixedProfile: actions must keep their vectors, got others; add them under new names")
+        out = copy.copy(self)
+        out._design, out._log_det = self._design.with_actions(actions, of), None
+        new = np.zeros(int((of < 0).sum()))
+        out._counts, out._sums = (gathered(array, of, new) for array in (self._counts, self._sums))
+        return out
 
     def merge(self, other: ProfileLearner) -> None:
         n, m = self._rounds, other._rounds

@@ -39,6 +39,12 @@ class MeanContext(Model):
             )
         object.__setattr__(self, "batch", self.model.batch)
         object.__setattr__(self, "uses_context", self.model.uses_context)
+        object.__setattr__(self, "takes_history", self.model.takes_history)
+        object.__setattr__(self, "labels", self.model.labels)
+        object.__setattr__(self, "fixed_actions", self.model.fixed_actions)
+
+    def widened(self, a: int) -> MeanContext:
+        return MeanContext(self.model.widened(a))
 
     def start(self, actions: Array, context_dim: int) -> LastingLearner:
         return self.model.start(actions, context_dim)

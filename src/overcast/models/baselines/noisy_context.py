@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -11,6 +12,7 @@ import scipy.linalg
 
 from overcast import _check
 from overcast._check import Array
+from overcast._linalg import Indices
 from overcast.beliefs.base import STAND_IN_DRAWS, Belief, Beliefs, Generators, NoClosedForm
 from overcast.features.base import FeatureMap, check_map
 from overcast.features.design import Index
@@ -181,6 +183,11 @@ class NoisyLearner(LastingLearner):
         d = len(self.theta)
         if evidence.psi.shape != (d,) or evidence.covariance.shape != (d, d):
             raise ValueError("its rounds were seen with other features")
+
+    def with_actions(self, actions: Array, of: Indices) -> NoisyLearner:
+        out = copy.copy(self)
+        out._actions, out._design = actions, self._design.with_actions(actions, of)
+        return out
 
     def merge(self, other: NoisyLearner) -> None:
         self._add(other._sums)

@@ -29,8 +29,7 @@ class Awaited:
         self._half = learner.columns(rounds)
         self._rest = 1.0 - ones @ self._half
         self._variance = 1.0 / float(ones @ ones) if len(ones) else 0.0
-        prior = np.stack([learner.between(rounds, view)[:, index] for index, view in rounds], axis=1)
-        covariance = self._given_rewards(prior, self._half, self._rest)
+        covariance = self._given_rewards(learner.covariance(rounds), self._half, self._rest)
         self._factor = Cholesky.of(covariance + learner.ridge / share * np.eye(len(rounds)))
 
     def told(self, view: View, rest: Array) -> Array:

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from overcast import _records
 from overcast._check import Array
+from overcast._linalg import Indices
 from overcast.beliefs.base import Belief, Beliefs, Generators
 from overcast.beliefs.cloud import Cloud
-from overcast.features.design import Index
+from overcast.features.design import Index, gathered
 from overcast.kernels.base import Kernel
 from overcast.models.base import Estimate, LastingLearner, Parameters, normals
 from overcast.models.kernel.factor import Cholesky
@@ -41,9 +42,9 @@ class View(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """A round to learn from: the index of the action, and the view of the belief or of the revealed context."""
+    """A round to learn from: the vector (a,) of the action, and the view of the belief or of the revealed context."""
 
-    action: int
+    action: Array
     view: View
 
 
@@ -76,20 +77,40 @@ class KernelLearner(KeepsRounds):
         #: the beliefs of all rounds, embedded for each term of the kernel
         self.past = [Past(kernel) for _, kernel in self._terms]
         self._factor = Cholesky()
+        self._size = 0  # number of rounds
         self._place = np.empty(0, dtype=np.intp)  # of each round's action among those taken, with room for more
         self._rewards, self._whitened = np.empty(0), np.empty(0)  # y and L^-1 y
-        self._taken: dict[int, int] = {}  # the place of each action that was ever taken
-        self._rows = [np.empty((0, len(actions))) for _ in self._terms]  # of the action kernels, one per action taken
+        self._squares = np.empty((0, len(self._terms)))  # of each round's embeddings, with room for more
+        self._grams_of_rounds: list[Array] | None = None  # the rows of K up to the diagonal, if they are kept
+        self._taken: dict[bytes, int] = {}  # the place of each action that was ever taken, by its vector
+        self._vectors = np.empty((0, actions.shape[1]))  # of the actions taken, with room for more
+        self._own: list[list[float]] = []  # k(x, x) of the actions taken, for each term
+        self._rows = [np.empty((0, len(actions))) for _ in self._terms]  # action kernels, actions taken by all
+        self._among = [np.empty((0, 0)) for _ in self._terms]  # the same among the actions taken
         self._grams: list[Array] | None = None  # of the action kernels, (k, k) each, made when a draw needs them
         self._trace = 0.0
         self._latest: tuple[View, Array] | None = None  # the latest belief estimated, and L^-1 k_t(x) of all actions
         #: the largest number that was added to lambda because lambda was lost in rounding
         self.jitter = 0.0
 
+    def keep_gram(self) -> None:
+        """Keep K too, from the first round on."""
+        self._grams_of_rounds = []
+
+    @property
+    def gram(self) -> Array:
+        """K, (t, t), if it is kept."""
+        assert self._grams_of_rounds is not None
+        out = np.zeros((len(self), len(self)))
+        for i, row in enumerate(self._grams_of_rounds):
+            out[i, : i + 1] = row
+            out[: i + 1, i] = row
+        return out
+
     @property
     def taken(self) -> Array:
         """The distinct actions that were taken, in the order of their first time, (u, a)."""
-        return self._actions[list(self._taken)]
+        return self._vectors[: len(self._taken)]
 
     @property
     def place(self) -> NDArray[np.intp]:
@@ -112,7 +133,7 @@ class KernelLearner(KeepsRounds):
         return self._factor
 
     def __len__(self) -> int:
-        return len(self._factor)
+        return self._size
 
     def under(self, model: KernelModel, gram: Array, rewards: Array) -> KernelLearner:
         """Return a learner of the same rounds under a model that differs in parameters, in place of this one.
@@ -129,6 +150,8 @@ class KernelLearner(KeepsRounds):
             out._diagonals = [kernel.diagonal(self._actions) for kernel, _ in out._terms]
             out.past = [past.under(kernel) for past, (_, kernel) in zip(self.past, out._terms, strict=True)]
             out._rows = [np.asarray(kernel._evaluate(self.taken, self._actions)) for kernel, _ in out._terms]
+            out._among = [np.asarray(kernel._evaluate(self.taken, self.taken)) for kernel, _ in out._terms]
+            out._own = [out._of_itself(action) for action in self.taken]
             out._grams = None
         out._trace = float(gram.trace())
         out._factor = Cholesky.of(gram + model.ridge * np.eye(len(gram)))
@@ -226,75 +249,143 @@ class KernelLearner(KeepsRounds):
         return self._factor.solve(cross)
 
     def evidence(self, view: View, index: Index) -> Evidence:
-        return Evidence(int(index), view)
+        return Evidence(self._actions[int(index)], view)
+
+    def square_of(self, evidence: Evidence) -> float:
+        """Return the squared norm of the embedding of a round."""
+        action, view = evidence
+        place = self._taken.get(action.tobytes())
+        own = self._of_itself(action) if place is None else self._own[place]
+        square = sum(diagonal * square for diagonal, square in zip(own, view.squares, strict=True))
+        if not math.isfinite(square):
+            raise ValueError(f"KernelModel: {self._names} must give finite numbers, got others; scale the contexts")
+        if square < 0.0:
+            raise self._not_positive(f"a squared norm of {square:.3g}")
+        return float(square)
+
+    def _of_itself(self, action: Array) -> list[float]:
+        return [float(kernel.diagonal(action[None])[0]) for kernel, _ in self._terms]
 
     def learn(self, evidence: Evidence, reward: float | Array) -> None:
-        index, view = evidence
-        t, own = len(self), float(self.squares(view)[index])
-        rows = [self._row(j, index) for j in range(len(self._terms))]
-        column = self._column(view, index, rows)
-        rounding = ROUNDING * (self._trace + own + self.ridge)
-        ridge = max(self.ridge, rounding)
-        square = own + ridge - float(column @ column)
-        if not square >= ridge - rounding:
-            raise self._not_positive(f"{square - ridge:.3g} left of the variance of round {t + 1}")
-        if ridge > self.ridge:
-            self._add_jitter(ridge - self.ridge)
-        pivot = math.sqrt(max(square, ridge))  # only rounding can make `square` less than `ridge`
+        # What overflows is found below; numbers that the caller's own settings call errors may not stop half-way.
+        with np.errstate(all="ignore"):
+            t, own, cross = len(self), self.square_of(evidence), self._cross(evidence)
+            # Always solved on its own, so that what was estimated before does not change a digit of what is learnt.
+            column = self._factor.solve_one(cross)
+            rounding = ROUNDING * (self._trace + own + self.ridge)
+            ridge = max(self.ridge, rounding)
+            square = own + ridge - float(column @ column)
+            if not square >= ridge - rounding:
+                raise self._not_positive(f"{square - ridge:.3g} left of the variance of round {t + 1}")
+            if ridge > self.ridge:
+                self._add_jitter(ridge - self.ridge)
+            pivot = math.sqrt(max(square, ridge))  # only rounding can make `square` less than `ridge`
+            new = self._evaluated(evidence.action)
+            # From here on nothing can fail.
+            self._whitened = room(self._whitened, t + 1)
+            self._whitened[t] = (reward - self._whitened[:t] @ column) / pivot
+            self._factor.append(column, pivot)
+            self._append(evidence, float(reward), own, cross, new)
 
-        if index not in self._taken:
-            place = self._taken[index] = len(self._taken)
-            for j, row in enumerate(rows):
-                self._rows[j] = room(self._rows[j], place + 1)
-                self._rows[j][place] = row
+    def remember(self, evidence: Evidence, reward: float) -> None:
+        """Add a round without its row of L, for `under` to factorise."""
+        cross = self._cross(evidence) if self._grams_of_rounds is not None else np.empty(0)
+        self._append(evidence, reward, self.square_of(evidence), cross, self._evaluated(evidence.action))
+
+    def _append(
+        self, evidence: Evidence, reward: float, own: float, cross: Array, new: list[tuple[Array, Array]] | None
+    ) -> None:
+        action, view = evidence
+        t, u = len(self), len(self._taken)
+        if new is not None:
+            self._taken[action.tobytes()] = u
+            self._vectors = room(self._vectors, u + 1)
+            self._vectors[u] = action
+            self._own.append(self._of_itself(action))
+            for j, (row, among) in enumerate(new):
+                self._rows[j] = room(self._rows[j], u + 1)
+                self._rows[j][u] = row
+                self._among[j] = _square_room(self._among[j], u + 1)
+                self._among[j][u, : u + 1] = self._among[j][: u + 1, u] = among
         self._place, self._rewards = room(self._place, t + 1), room(self._rewards, t + 1)
-        self._whitened = room(self._whitened, t + 1)
-        self._place[t], self._rewards[t] = self._taken[index], reward
-        self._whitened[t] = (reward - self._whitened[:t] @ column) / pivot
-        self._factor.append(column, pivot)
+        self._squares = room(self._squares, t + 1)
+        self._place[t], self._rewards[t] = self._taken[action.tobytes()], reward
+        self._squares[t] = view.squares
+        if self._grams_of_rounds is not None:
+            self._grams_of_rounds.append(np.append(cross, own))
         for past, cloud in zip(self.past, view.clouds, strict=True):
             past.append(cloud)
         self._trace += own
+        self._size += 1
         self._latest = None
 
-    def _row(self, term: int, index: int) -> Array:
-        """Return the action kernel between one action and all, (k,)."""
-        if index in self._taken:
-            return np.asarray(self._rows[term][self._taken[index]])
-        return np.asarray(self._terms[term][0]._evaluate(self._actions[index][None], self._actions)[0])
+    def _evaluated(self, action: Array) -> list[tuple[Array, Array]] | None:
+        """Return the kernels between an action and all (k,), and those taken and itself; None if it was taken."""
+        if action.tobytes() in self._taken:
+            return None
+        both, terms = np.concatenate([self.taken, action[None]]), enumerate(self._terms)
+        return [(self._row(j, action), np.asarray(own._evaluate(action[None], both)[0])) for j, (own, _) in terms]
 
-    def _column(self, view: View, index: int, rows: Sequence[Array]) -> Array:
-        """Return L^-1 times the inner products of one embedding with those of all rounds, (t,)."""
-        if self._latest is not None and self._latest[0] is view:
-            return np.ascontiguousarray(self._latest[1][:, index])
+    def _row(self, term: int, action: Array) -> Array:
+        """Return the action kernel between one action and all, (k,)."""
+        place = self._taken.get(action.tobytes())
+        if place is not None:
+            return np.asarray(self._rows[term][place])
+        return np.asarray(self._terms[term][0]._evaluate(action[None], self._actions)[0])
+
+    def _to_taken(self, term: int, action: Array) -> Array:
+        """Return the action kernel between one action and those that were taken, (u,)."""
+        place = self._taken.get(action.tobytes())
+        if place is not None:
+            return np.asarray(self._among[term][place, : len(self._taken)])
+        return np.asarray(self._terms[term][0]._evaluate(action[None], self.taken)[0])
+
+    def _cross(self, evidence: Evidence) -> Array:
+        """Return the inner products of the embedding of a round with those of all rounds so far, (t,)."""
         if not len(self):
             return np.empty(0)
-        return np.asarray(self._factor.solve(self._cross(view, rows)[:, None])[:, 0])
-
-    def _cross(self, view: View, rows: Sequence[Array]) -> Array:
-        """Return the inner products of one embedding with those of all rounds, (t,)."""
-        taken, parts = self._index(), zip(rows, self.past, view.clouds, strict=True)
-        return np.asarray(sum(row[taken] * past.inner(cloud) for row, past, cloud in parts))
+        action, place, out = evidence.action, self.place, np.zeros(len(self))
+        for j, (past, cloud) in enumerate(zip(self.past, evidence.view.clouds, strict=True)):
+            out += self._to_taken(j, action).take(place) * past.inner(cloud)
+        return out
 
     def columns(self, rounds: Sequence[Evidence]) -> Array:
         """Return L^-1 k_t of the embeddings of other rounds, (t, n)."""
         if not len(self):
             return np.empty((0, len(rounds)))
-        terms = range(len(self._terms))
-        cross = [self._cross(view, [self._row(j, index) for j in terms]) for index, view in rounds]
-        return self._factor.solve(np.stack(cross, axis=1))
+        return self._factor.solve(np.stack([self._cross(one) for one in rounds], axis=1))
 
     def between(self, rounds: Sequence[Evidence], view: View) -> Array:
         """Return the inner products of the embeddings of other rounds with those of all actions, (n, k)."""
         out = np.zeros((len(rounds), len(self._actions)))
         for j, (past, cloud) in enumerate(zip(self.past, view.clouds, strict=True)):
             others = past.of([own.clouds[j] for _, own in rounds])
-            out += others.direct(cloud)[:, None] * np.stack([self._row(j, index) for index, _ in rounds])
+            out += others.direct(cloud)[:, None] * np.stack([self._row(j, action) for action, _ in rounds])
         return out
 
-    def _index(self) -> NDArray[np.intp]:
-        """Return the index of each round's action, (t,)."""
-        return np.fromiter(self._taken, dtype=np.intp)[self.place]
+    def covariance(self, rounds: Sequence[Evidence]) -> Array:
+        """Return the inner products of the embeddings of other rounds, (n, n)."""
+        out, actions = np.zeros((len(rounds), len(rounds))), np.stack([action for action, _ in rounds])
+        for j, ((of_actions, _), past) in enumerate(zip(self._terms, self.past, strict=True)):
+            others = past.of([own.clouds[j] for _, own in rounds])
+            inner = np.stack([others.direct(own.clouds[j]) for _, own in rounds], axis=1)
+            out += of_actions._evaluate(actions, actions) * inner
+        return out
+
+    def with_actions(self, actions: Array, of: Indices) -> KernelLearner:
+        out, new = copy.copy(self), actions[of < 0]
+        out._actions, out._grams, out._latest = actions, None, None
+        out._taken, out._among, out._own = dict(self._taken), list(self._among), list(self._own)
+        kernels = [kernel for kernel, _ in self._terms]
+        if len(new):
+            fresh = [kernel.diagonal(new) for kernel in kernels]
+            rows = [np.asarray(kernel._evaluate(self.taken, new)) for kernel in kernels]
+        else:
+            fresh, rows = [np.empty(0)] * len(kernels), [np.empty((len(self._taken), 0))] * len(kernels)
+        out._diagonals = [gathered(old, of, more) for old, more in zip(self._diagonals, fresh, strict=True)]
+        u = len(self._taken)
+        out._rows = [gathered(old[:u].T, of, more.T).T.copy() for old, more in zip(self._rows, rows, strict=True)]
+        return out
 
     def _add_jitter(self, jitter: float) -> None:
         if not self.jitter:
@@ -303,7 +394,7 @@ class KernelLearner(KeepsRounds):
         self.jitter = max(self.jitter, jitter)
 
     def norm(self, evidence: Evidence) -> Array:
-        return np.asarray(np.sqrt(self.squares(evidence.view)[evidence.action]))
+        return np.asarray(math.sqrt(self.square_of(evidence)))
 
     @property
     def _names(self) -> str:
@@ -320,8 +411,9 @@ class KernelLearner(KeepsRounds):
 
     def rounds(self) -> Iterator[tuple[Evidence, float]]:
         clouds = zip(*(past.clouds() for past in self.past), strict=True)
-        for index, reward, views in zip(self._index(), self.rewards, clouds, strict=True):
-            yield Evidence(int(index), self.embedded(views)), float(reward)
+        vectors, squares = self.taken[self.place], self._squares[: len(self)].tolist()
+        for action, reward, views, own in zip(vectors, self.rewards, clouds, squares, strict=True):
+            yield Evidence(action, View(views, tuple(own))), float(reward)
 
     def adopt(self, evidence: Evidence) -> Evidence:
         return Evidence(evidence.action, self.embedded(evidence.view.clouds))
@@ -346,8 +438,8 @@ class KernelLearner(KeepsRounds):
             self.learn(evidence, float(reward))
 
     def check(self, evidence: Evidence) -> None:
-        if evidence.action not in range(len(self._actions)):
-            raise ValueError(f"there is no action {evidence.action}")
+        if np.shape(evidence.action) != self._actions.shape[1:]:
+            raise ValueError("its rounds were learnt with other actions")
         clouds, squares = evidence.view
         if len(clouds) != len(self._dims) or len(squares) != len(self._dims):
             raise ValueError("its rounds were learnt with another kernel")
@@ -355,6 +447,15 @@ class KernelLearner(KeepsRounds):
             n, shape = len(weights), centres.shape if cov is None else cov.shape
             if not n or weights.shape != (n,) or centres.shape != (n, c) or shape not in ((n, c), (n, c, c)):
                 raise ValueError("the beliefs do not fit their components")
+
+
+def _square_room(array: Array, need: int) -> Array:
+    """Return a square array with room for `need` rows and columns."""
+    if need <= len(array):
+        return array
+    out = np.zeros((max(need, 2 * len(array), 16),) * 2)
+    out[: len(array), : len(array)] = array
+    return out
 
 
 def _try(kernel: Kernel, point: Array) -> int:

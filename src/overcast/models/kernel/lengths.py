@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterator
 
@@ -48,6 +49,14 @@ class Lengths:
         self._a = actions.shape[1]
         self._typical = np.concatenate([typical(actions, np.zeros(actions.shape)), np.full(context_dim, IGNORED)])
         self._powers: Powers = np.zeros(len(self._typical), dtype=np.intp)
+
+    def seeing(self, actions: Array) -> Lengths:
+        """Return these lengths, with one for coordinates that only these actions (k, a) show to vary."""
+        out, found = copy.copy(self), typical(actions, np.zeros(actions.shape))
+        out._typical, out._powers = self._typical.copy(), self._powers.copy()
+        unknown = out._typical[: self._a] >= IGNORED
+        out._typical[: self._a][unknown] = found[unknown]
+        return out
 
     @property
     def kernel(self) -> Product:

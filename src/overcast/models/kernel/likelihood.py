@@ -165,7 +165,7 @@ class Embedded:
         """Return the inner products of all embeddings, (t, t), and their derivatives by the kernel's log parameters."""
         t = len(self._clouds)
         many = sum(len(cloud.weights) for cloud in self._clouds) >= MIN_FOR_GRID * t
-        grid = Grid.around(kernel, [*self._clouds, self._clouds[-1]]) if many else None
+        grid = Grid.around(kernel, self._clouds) if many else None
         if grid is not None:
             waves, rates = grid.coordinates, kernel.density_slopes(grid.frequencies())
             if len(rates) == len(kernel.parameters()):

@@ -37,14 +37,16 @@ class Past:
         self._cov: Array | None = None
         self._used = 0  # components in the arrays above; the rest of the arrays is room for more
         self._starts = np.empty(0, dtype=np.intp)
+        self._kinds: list[int] = []  # of covariance that each belief came with
         self._size = 0
         self._grid: Grid | None = None
         self._smooth = True  # whether a grid may help
+        self._latest: tuple[Cloud, Array] | None = None  # the latest belief asked about, and its inner products
 
     def under(self, kernel: Kernel) -> Past:
         """Return the same beliefs under a kernel that differs only in its parameters; this one must not go on."""
         out = copy.copy(self)
-        out.kernel, out._grid, out._smooth = kernel, None, True
+        out.kernel, out._grid, out._smooth, out._latest = kernel, None, True, None
         return out
 
     def picked(self, rounds: NDArray[np.intp]) -> Past:
@@ -71,8 +73,9 @@ class Past:
         return Cloud(self._weights[: self._used], self._centres[: self._used], cov)
 
     def clouds(self) -> list[Cloud]:
-        """Return the beliefs, one by one."""
-        return cut(self.cloud, self.starts)
+        """Return the beliefs, one by one, each as it came."""
+        found = zip(cut(self.cloud, self.starts), self._kinds, strict=True)
+        return [_of_own_kind(cloud, kind) for cloud, kind in found]
 
     def append(self, cloud: Cloud) -> None:
         """Add the belief of the next round."""
@@ -91,9 +94,15 @@ class Past:
             self._cov = room(self._cov, need)
             self._cov[rows] = of_kind(cloud.cov, kind, (n, c))
         self._starts[self._size] = self._used
+        self._kinds.append(kind_of(cloud.cov))
         self._used, self._size = need, self._size + 1
+        self._latest = None
+        # The grid follows from the rounds alone, so that questions in between do not change a digit of what is learnt.
         if self._grid is not None and not self._grid.append(cloud):
-            self._grid = None  # a wider one is made when it is needed
+            self._grid = None
+        if self._grid is None and self._smooth and self._used * n > MAX_DIRECT:
+            self._grid = Grid.around(self.kernel, self.clouds())
+            self._smooth = self._grid is not None
 
     def square(self, cloud: Cloud) -> float:
         """Return <mu, mu>."""
@@ -102,14 +111,12 @@ class Past:
         return self.kernel.square(cloud)
 
     def inner(self, cloud: Cloud) -> Array:
-        """Return <mu_s, mu> for all rounds s, shape (t,)."""
-        if self._smooth and self._used * len(cloud.weights) > MAX_DIRECT:
-            if self._grid is None or not self._grid.covers(cloud):
-                self._grid = Grid.around(self.kernel, [*self.clouds(), cloud])
-                self._smooth = self._grid is not None
-            if self._grid is not None:
-                return self._grid.inner(cloud)
-        return self.direct(cloud)
+        """Return <mu_s, mu> for all rounds s, shape (t,), in an array that must not change."""
+        if self._latest is None or self._latest[0] is not cloud:
+            grid = self._grid if self._used * len(cloud.weights) > MAX_DIRECT else None
+            covered = grid is not None and grid.covers(cloud)
+            self._latest = cloud, grid.inner(cloud) if grid is not None and covered else self.direct(cloud)
+        return self._latest[1]
 
     def direct(self, cloud: Cloud) -> Array:
         """Return <mu_s, mu> for all rounds s from every pair of components, shape (t,)."""
@@ -119,6 +126,13 @@ class Past:
         if self._used == self._size:
             return np.asarray(by_component)
         return np.add.reduceat(by_component * everything.weights, self.starts)
+
+
+def _of_own_kind(cloud: Cloud, kind: int) -> Cloud:
+    """Return a belief without what was added to its covariance for the sake of others (`of_kind`)."""
+    if cloud.cov is None or kind == kind_of(cloud.cov):
+        return cloud
+    return cloud._replace(cov=np.diagonal(cloud.cov, axis1=1, axis2=2).copy() if kind == 1 else None)
 
 
 def cut(cloud: Cloud, starts: NDArray[np.intp]) -> list[Cloud]:
@@ -149,7 +163,7 @@ class Grid:
 
     @classmethod
     def around(cls, kernel: Kernel, clouds: Sequence[Cloud]) -> Grid | None:
-        """Return a grid that is wider than the range of these beliefs and holds all but the last; None if too large."""
+        """Return a grid that is wider than the range of these beliefs and holds them; None if it would be too large."""
         lows, highs = zip(*map(_range, clouds), strict=True)
         low, high = np.min(lows, axis=0), np.max(highs, axis=0)
         for margin in (0.5, 0.1):
@@ -159,7 +173,7 @@ class Grid:
                 return None
             if math.prod(2 * len(half) - 1 for _, half in series) <= MAX_SIZE:
                 grid = cls(series, low - room_for, high + room_for)
-                for cloud in clouds[:-1]:
+                for cloud in clouds:
                     grid.append(cloud)
                 return grid
         return None

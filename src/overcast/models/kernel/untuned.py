@@ -13,6 +13,7 @@ import numpy as np
 
 from overcast import _records
 from overcast._check import Array
+from overcast._linalg import Indices
 from overcast.beliefs.base import Beliefs, Generators
 from overcast.beliefs.cloud import Cloud
 from overcast.features.design import Index
@@ -39,9 +40,9 @@ View = tuple[Cloud, ...]  # a belief, in the form that each term of the kernel t
 
 
 class Seen(NamedTuple):
-    """A round to learn from: the index of the action, and the belief or the revealed context for each term."""
+    """A round to learn from: the vector (a,) of the action, and the belief or the revealed context for each term."""
 
-    action: int
+    action: Array
     clouds: View
 
 
@@ -66,13 +67,17 @@ class UntunedLearner(KeepsRounds):
         self._noise2, self._gamma = 1.0, 0.0
         self._scaled = False  # whether rewards differ, so that they have a scale
         self._due = 1  # the number of rounds at which scales are learnt anew
+        self._fitted = 0  # the number of rounds when they were last
         self._latest: tuple[View, Embedded] | None = None
         self._awaited: tuple[Sequence[Seen], float] | None = None
         self._told: Awaited | None = None
 
     def _fresh(self, ridge: float) -> KernelLearner:
         """Return a learner that has seen nothing, under the present kernel."""
-        return KernelLearner(replace(self.model, kernel=self._kernel, ridge=ridge), self._actions, self._dim)
+        out = KernelLearner(replace(self.model, kernel=self._kernel, ridge=ridge), self._actions, self._dim)
+        if self._lengths is None:
+            out.keep_gram()  # which stays the same whatever the ridge
+        return out
 
     @property
     def _kernel(self) -> AnyKernel:
@@ -137,29 +142,33 @@ class UntunedLearner(KeepsRounds):
         if self._told is None:
             assert self._awaited is not None
             rounds, share = self._awaited
-            own = [Evidence(index, self.inner.embedded(clouds)) for index, clouds in rounds]
+            own = [Evidence(action, self.inner.embedded(clouds)) for action, clouds in rounds]
             self._told = Awaited(self.inner, own, share, self._whole)
         return self._told
 
     def evidence(self, view: View, index: Index) -> Seen:
-        return Seen(int(index), view)
+        return Seen(self._actions[int(index)], view)
 
     def learn(self, evidence: Seen, reward: float | Array) -> None:
-        own, reward, t = self._embedded(evidence.clouds), float(reward), len(self)
-        inner, reference = (self.inner, self._reference) if t else (self._first(evidence.action, own), reward)
-        inner.learn(Evidence(evidence.action, own), reward - reference)
+        own, reward, t = Evidence(evidence.action, self._embedded(evidence.clouds)), float(reward), len(self)
+        inner, reference = (self.inner, self._reference) if t else (self._first(own), reward)
+        inner.learn(own, reward - reference)
         if not t:
             self.inner, self._reference, self._noise2 = inner, reference, reward * reward or 1.0
-        self._rewards, self._ones = room(self._rewards, t + 1), room(self._ones, t + 1)
-        row, pivot = inner.factor.last()
-        self._rewards[t], self._ones[t] = reward, (1.0 - self._ones[:t] @ row) / pivot
-        self._gamma += 1.0 - inner.ridge / (pivot * pivot)
+        self._extend(reward)
         if t + 1 >= self._due:
             self._refit()
 
-    def _first(self, index: int, own: Embedded) -> KernelLearner:
+    def _extend(self, reward: float) -> None:
+        """Bring what follows from L up to date with its last row."""
+        t, (row, pivot) = len(self) - 1, self.inner.factor.last()
+        self._rewards, self._ones = room(self._rewards, t + 1), room(self._ones, t + 1)
+        self._rewards[t], self._ones[t] = reward, (1.0 - self._ones[:t] @ row) / pivot
+        self._gamma += 1.0 - self.inner.ridge / (pivot * pivot)
+
+    def _first(self, own: Evidence) -> KernelLearner:
         """Return a learner for the first round, with a ridge that suits its k(x, x)."""
-        size = float(self.inner.squares(own)[index])
+        size = self.inner.square_of(own)
         return self._fresh(size * math.exp(-CENTRE) if size > 0.0 else 1.0)
 
     def _refit(self) -> None:
@@ -167,18 +176,40 @@ class UntunedLearner(KeepsRounds):
         t, rewards, inner = len(self), self.rewards, self.inner
         self._due = t + 1 if t < YOUNG else math.ceil(GROWTH * t)
         self._latest = None
-        if self._lengths is None:
-            gram = inner.factor.product() - inner.ridge * np.eye(t)
-        else:
+        if self._lengths is not None:
             self._lengths.fit(inner, rewards)
-            gram, _ = Rounds(inner).gram(self._lengths.kernel, slopes=False)
+        gram = self._gram()
         found, reference = averaged(gram, rewards), float(rewards.mean())
-        model = replace(inner.model, kernel=self._kernel, ridge=inner.ridge if found is None else found.ridge)
+        ridge = inner.ridge if found is None else found.ridge
         with suppress(np.linalg.LinAlgError):  # of a kernel that is not positive; the next rounds tell the user
-            self.inner = inner.under(model, gram, rewards - reference)
-            self._reference, self._ones = reference, self.inner.factor.solve(np.ones((t, 1)))[:, 0]
+            self._factorise(gram, ridge, rewards, reference)
+            self._fitted = t
             if found is not None:
                 self._noise2, self._gamma, self._scaled = found.noise2, found.gamma, True
+
+    def _gram(self) -> Array:
+        """Return K (t, t) under the present kernel."""
+        if self._lengths is None:
+            return self.inner.gram
+        return Rounds(self.inner).gram(self._lengths.kernel, slopes=False)[0]
+
+    def _factorise(self, gram: Array, ridge: float, rewards: Array, reference: float) -> None:
+        """Go on with this ridge, and rewards above `reference`."""
+        model = replace(self.inner.model, kernel=self._kernel, ridge=ridge)
+        self.inner = self.inner.under(model, gram, rewards - reference)
+        self._reference, self._ones = reference, self.inner.factor.solve(np.ones((len(rewards), 1)))[:, 0]
+
+    def with_actions(self, actions: Array, of: Indices) -> UntunedLearner:
+        out = copy.copy(self)
+        out._actions, out.inner, out._latest = actions, self.inner.with_actions(actions, of), None
+        if self._lengths is not None:
+            out._lengths = self._lengths.seeing(actions)
+            if out._lengths.kernel != self._lengths.kernel:
+                if len(self):
+                    out._refit()
+                else:
+                    out.inner = out._fresh(1.0)
+        return out
 
     @property
     def log_det(self) -> float:
@@ -238,27 +269,36 @@ class UntunedLearner(KeepsRounds):
 
     def state(self) -> dict[str, Array]:
         """Return the rounds, and what follows from the rewards of the latest fit; the factor would be t^2 numbers."""
-        scales = [self.inner.ridge, self._noise2, self._gamma, self._reference, self._scaled, self._due]
+        scales = [self.inner.ridge, self._noise2, self._gamma, self._reference, self._scaled, self._due, self._fitted]
         out = _records.pack([evidence for evidence, _ in self.rounds()])
         out |= {"reward": self.rewards.copy(), "scales": np.array(scales, dtype=float)}
         return out if self._lengths is None else out | self._lengths.state()
 
     def restore(self, state: dict[str, Array]) -> None:
-        """Learn the rounds again, with the scales as they are."""
+        """Learn the rounds again, with the scales as they are: at once up to the latest fit, then one by one."""
         state = dict(state)
         rewards, scales = state.pop("reward"), state.pop("scales")
         if self._lengths is not None:
             self._lengths.restore(state)
-        ridge, self._noise2, self._gamma, self._reference, scaled, due = map(float, scales)
-        if not (ridge > 0.0 and self._noise2 > 0.0):
-            raise ValueError(f"KernelModel: ridge and noise must be > 0, got {ridge:g} and {self._noise2:g}")
-        self._scaled, self._due = bool(scaled), int(due)
-        self.inner, self._latest = self._fresh(ridge), None
-        for evidence, reward in zip(_records.unpack(Seen, state, len(rewards)), rewards, strict=True):
+        ridge, noise2, gamma, reference, scaled, due, fitted = map(float, scales)
+        if not (ridge > 0.0 and noise2 > 0.0):
+            raise ValueError(f"KernelModel: ridge and noise must be > 0, got {ridge:g} and {noise2:g}")
+        if not 0 <= fitted <= len(rewards):
+            raise ValueError(f"KernelModel: the latest fit must be of {len(rewards)} rounds at most, got {fitted:g}")
+        rounds = _records.unpack(Seen, state, len(rewards))
+        for evidence in rounds:
             self.check(evidence)
+        self.inner, self._latest, self._reference, self._fitted = self._fresh(ridge), None, reference, int(fitted)
+        for evidence, reward in zip(rounds[: self._fitted], rewards, strict=False):
             own = Evidence(evidence.action, self.inner.embedded(evidence.clouds))
-            self.inner.learn(own, float(reward) - self._reference)
-        self._rewards, self._ones = np.array(rewards), self.inner.factor.solve(np.ones((len(rewards), 1)))[:, 0]
+            self.inner.remember(own, float(reward) - reference)
+        self._rewards, self._ones = np.array(rewards[: self._fitted]), np.empty(0)
+        if self._fitted:
+            self._factorise(self._gram(), ridge, self._rewards, reference)
+        for evidence, reward in zip(rounds[self._fitted :], rewards[self._fitted :].tolist(), strict=True):
+            self.inner.learn(Evidence(evidence.action, self.inner.embedded(evidence.clouds)), reward - reference)
+            self._extend(reward)
+        self._noise2, self._gamma, self._scaled, self._due = noise2, gamma, bool(scaled), int(due)
 
     def check(self, evidence: Seen) -> None:
         self.inner.check(Evidence(evidence.action, Embedded(evidence.clouds, (0.0,) * len(evidence.clouds))))

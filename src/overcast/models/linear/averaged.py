@@ -28,8 +28,6 @@ KAPPA_SPREAD = 1.5
 # MAX_LEVERAGE.
 TRUSTED = 100
 MAX_LEVERAGE = 0.9
-# Sums in files of earlier versions that are not needed any more.
-FORMER = "base_ones", "base_weight", "base_reward"
 
 
 class Averaged(Weighted):
@@ -147,6 +145,12 @@ class Averaged(Weighted):
     def _update(self, psi: Array, at: tuple[Any, ...], reward: Any, u: Array, v: Any, leverage: Any) -> None:
         super()._update(psi, at, reward, u, v, leverage)
         self.gamma = np.asarray(self.gamma + leverage / (v + leverage))
+
+    def _reframe(self, frame: Callable[[Moments], Frame]) -> None:
+        if self._make_frame is not None:
+            self._make_frame = frame
+        if self.frame is not None:
+            self.frame = frame(Moments(self._framed_mean, self._framed_variance))
 
     def _set_frame(self) -> None:
         """Take standard features from the running moments, and bring sums of earlier rounds to them."""
@@ -335,14 +339,19 @@ class Averaged(Weighted):
         return (*super()._lasting, "_seen_rounds", "_mean", "_variance", "_framed_mean", "_framed_variance")
 
     def state(self) -> dict[str, Array]:
-        if not self._unseen:
-            return super().state()
-        up_to_date = copy.copy(self)
-        up_to_date._see_all()
-        return up_to_date.state()
+        # Rounding depends on which moments are added at once: those that are not added yet stay on their own.
+        unseen = np.array(self._unseen) if self._unseen else np.empty((0, 2, *self._mean.shape))
+        return super().state() | {"unseen": unseen}
+
+    def _restored(self, state: dict[str, Array]) -> dict[str, Array]:
+        found = super()._restored({name: array for name, array in state.items() if name != "unseen"})
+        if "unseen" not in state or state["unseen"].shape[1:] != (2, *self._mean.shape):
+            raise ValueError(f"Averaged: unseen must have shape (n, 2, {self._mean.shape[-1]}), got others")
+        return found | {"unseen": state["unseen"]}
 
     def restore(self, state: dict[str, Array]) -> None:
-        super().restore({name: array for name, array in state.items() if name not in FORMER})
+        super().restore(state)
+        self._unseen = [Moments(*both) for both in np.array(state["unseen"], dtype=np.float64)]
         self._seen_rounds = float(self._seen_rounds)
         if self._make_frame is not None and self._seen_rounds:
             self.frame = self._make_frame(Moments(self._framed_mean, self._framed_variance))

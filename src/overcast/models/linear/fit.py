@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
 
 from overcast._check import Array
-from overcast._linalg import apply
+from overcast._linalg import Indices, apply
 from overcast.features.design import Row
 from overcast.features.standard import Frame, Moments
 
@@ -47,6 +47,18 @@ class Fit(ABC):
     @abstractmethod
     def add(self, row: Row, reward: float | Array) -> None:
         """Add an observation; if numbers overflow, raise ValueError and change nothing."""
+
+    def add_all(self, rows: Row, rewards: Array) -> None:
+        """Add observations in order: rows with a leading axis n, rewards (n,); if this raises, some may stay."""
+        for row, reward in zip(rows.split(), rewards.tolist(), strict=True):
+            self.add(row, reward)
+
+    @abstractmethod
+    def with_blocks(self, of: Indices, frame: Callable[[Moments], Frame]) -> Self:
+        """Return this fit with other blocks, of which block i continues block of[i], or knows nothing if that is -1.
+
+        frame : gives standard features with that many blocks
+        """
 
     @abstractmethod
     def half(self) -> Array:

@@ -46,6 +46,8 @@ class Given(Weighted):
 
     def _refit(self) -> None:
         rows, rewards, ages = self._kept.rows(), self._kept.rewards, self._ages()
+        if not len(ages):
+            return  # what is known before the first round stays
         learn_noise = self._settings.noise is None
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             size = (rewards**2).mean(axis=-1)

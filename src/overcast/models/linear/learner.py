@@ -8,17 +8,21 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.linalg.blas import ddot
 
 from overcast._check import Array
-from overcast._linalg import root
+from overcast._linalg import Indices, root
 from overcast.beliefs.base import Beliefs, Generators
 from overcast.features.design import Design, Index, Row, View
-from overcast.models.base import Estimate, LastingLearner, Parameters, normals
+from overcast.features.disjoint import DisjointDesign
+from overcast.models.base import Estimate, LastingLearner, Parameters, normals, too_large
 from overcast.models.linear.fit import Fit
 
 # BLAS takes several threads for products of matrices from about so many multiplications on, and for a matrix and a
 # vector from about so many numbers on.
 MATRICES, VECTORS = 100_000, 2_500
+# Most numbers in the evidence that is made at once.
+STACKED = 1_000_000
 
 
 class LinearLearner(LastingLearner):
@@ -33,6 +37,8 @@ class LinearLearner(LastingLearner):
         self._last: tuple[View, Fit] | None = None  # the latest view, and the fit for decisions about it
         self._awaited: tuple[Sequence[Row], float] | None = None
         self.heavy = design.k * d * d > MATRICES or max(design.k, d) * d > VECTORS
+        if design.stacks:
+            self.stack = max(1, STACKED // (d * d if fit.aware else d))
 
     def view(self, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> View:
         return self.design.view(beliefs, samples, rng)
@@ -64,11 +70,28 @@ class LinearLearner(LastingLearner):
         return out
 
     def evidence(self, view: View, index: Index) -> Row:
-        return self.design.row(view, index, self.fit.aware)
+        row = self.design.row(view, index, self.fit.aware)
+        # Features that are not finite give scores that are not. Their covariance counts only when the reward has come.
+        if row.cov is not None and row.cov.ndim == 1 and not _finite(row.cov):
+            raise too_large("LinearModel")
+        return row
 
     def learn(self, evidence: Row, reward: float | Array) -> None:
         self._last = None
         self.fit.add(evidence, reward)
+
+    def learn_all(self, evidence: Row, rewards: Array) -> None:
+        self._last = None
+        self.fit.add_all(evidence, rewards)
+
+    def with_actions(self, actions: Array, of: Indices) -> LinearLearner:
+        out = LinearLearner(self.design.with_actions(actions, of), self.fit)
+        before, now = self.design, out.design
+        if isinstance(before, DisjointDesign) and isinstance(now, DisjointDesign):
+            blocks = _continued(before.blocks, now.blocks, of, self.fit.shape[0], now.shape[0])
+            if len(blocks) > self.fit.shape[0] or (blocks != np.arange(len(blocks))).any():
+                out.fit = self.fit.with_blocks(blocks, now.frame)
+        return out
 
     @property
     def log_det(self) -> float | Array:
@@ -154,6 +177,11 @@ class LinearLearner(LastingLearner):
         self.fit.restore(state)
 
     def merge(self, other: LinearLearner) -> None:
+        if not self.design.alike(other.design):
+            raise ValueError(
+                "LinearModel: merge needs bandits that had the same actions at their first decision, got others: their "
+                "standard features differ"
+            )
         self.fit.merge(other.fit)
 
     def check(self, evidence: Row) -> None:
@@ -163,3 +191,18 @@ class LinearLearner(LastingLearner):
             raise ValueError("its rounds were seen with other features")
         if evidence.block is not None and not 0 <= int(evidence.block) < blocks[0]:
             raise ValueError("its rounds were seen with other blocks of features")
+
+
+def _continued(before: Indices, now: Indices, of: Indices, blocks: int, total: int) -> Indices:
+    """Return the block that each of so many in `total` continues, -1 for none, from the blocks of actions (k,)."""
+    out = np.full(total, -1, dtype=np.intp)
+    known = of >= 0
+    out[now[known]] = before[of[known]]
+    idle = np.setdiff1d(np.flatnonzero(out[:blocks] < 0), out)  # blocks whose actions have other vectors now
+    out[idle] = idle
+    return out
+
+
+def _finite(values: Array) -> bool:
+    """Return whether all numbers are finite; BLAS tells it of most arrays in a tenth of the time."""
+    return math.isfinite(ddot(values, values)) or bool(np.isfinite(values).all())

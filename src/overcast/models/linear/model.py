@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Literal
 
 from overcast import _check
 from overcast._check import Array
+from overcast.features import Disjoint
 from overcast.features.base import FeatureMap, check_map
 from overcast.models.base import Model
 from overcast.models.linear.averaged import Averaged
@@ -82,6 +83,13 @@ class LinearModel(Model):
     @property
     def theory_ridge(self) -> float | None:
         return self.ridge if self.plain else None
+
+    @property
+    def labels(self) -> bool:  # type: ignore[override]
+        return isinstance(self.features, Disjoint)
+
+    def widened(self, a: int) -> LinearModel:
+        return replace(self, features=self.features.widened(a))
 
     def start(self, actions: Array, context_dim: int) -> LinearLearner:
         return self._start(actions, context_dim, ())

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from overcast._check import Array
-from overcast._linalg import add_outer, apply, at_most, dot
+from overcast._linalg import Indices, add_outer, apply, at_most, dot
 from overcast.features.design import Row
+from overcast.features.standard import Frame, Moments
 from overcast.models.base import restored, too_large
 from overcast.models.linear.fit import Fit
 
@@ -77,24 +79,47 @@ class Ridge(Fit):
         if not at_most(log_det - self._known_log_det, MAX_GROWTH):
             self._factorise(psi, reward)
             return
+        target = self.target + (psi * reward if single else psi * np.asarray(reward)[..., None])
         if self._pending == self._rows.shape[-2]:
             more = np.empty((*psi.shape[:-1], max(8, self._pending), psi.shape[-1]))
             self._rows = np.concatenate([self._rows, more], axis=-2)
+        # From here on nothing can fail.
         self._rows[..., self._pending, :] = psi
         self._pending += 1
-        self.target += psi * reward if single else psi * np.asarray(reward)[..., None]
+        self.target = target
         add_outer(self.inverse, u, -1.0 / (1.0 + width2))
         self.theta = apply(self.inverse, self.target)
         self.log_det = log_det
+
+    def add_all(self, rows: Row, rewards: Array) -> None:
+        """Add observations by one factorisation, or one for each block."""
+        psi, block = rows.psi, rows.block
+        if block is None:
+            self._take(solve(np.concatenate([self.root, self.rows, psi]), self.target + rewards @ psi, self.ridge))
+            return
+        for b in np.unique(block):
+            own = block == b
+            self._set_block((int(b),), psi[own], rewards[own] @ psi[own])
+
+    def with_blocks(self, of: Indices, frame: Callable[[Moments], Frame]) -> Ridge:
+        out = Ridge((len(of), self.shape[-1]), self.ridge)
+        known = of >= 0
+        for name in (*Solution._fields[:-1], "_log_dets"):
+            getattr(out, name)[known] = getattr(self, name)[of[known]]
+        out.log_det = out._known_log_det = out._total(out._log_dets)
+        return out
 
     def _factorise(self, psi: Array, reward: float | Array) -> None:
         rows = np.concatenate([self.root, self.rows, psi[..., None, :]], axis=-2)
         self._take(solve(rows, self.target + psi * np.asarray(reward)[..., None], self.ridge))
 
     def _add_to_block(self, row: Row, reward: float | Array) -> None:
-        at, psi = self._at(row), row.psi
-        rows = np.concatenate([self.root[at], psi[..., None, :]], axis=-2)
-        found = solve(rows, self.target[at] + psi * np.asarray(reward)[..., None], self.ridge)
+        psi = row.psi
+        self._set_block(self._at(row), psi[..., None, :], psi * np.asarray(reward)[..., None])
+
+    def _set_block(self, at: tuple[Any, ...], psi: Array, target: Array) -> None:
+        """Add observations psi (..., n, d), whose products with the rewards sum to `target`, to a block."""
+        found = solve(np.concatenate([self.root[at], psi], axis=-2), self.target[at] + target, self.ridge)
         now = self.root, self.target, self.inverse, self.theta, self._log_dets
         for array, value in zip(now, found, strict=True):
             array[at] = value

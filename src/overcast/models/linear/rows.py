@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
@@ -160,6 +161,17 @@ class Kept:
         self._rewards[..., n] = reward
         self._weights[..., n] = weight
         self._last += 1
+
+    def with_blocks(self, of: Indices) -> Kept:
+        """Return the same rounds with other blocks, of which block i continues block of[i] (`Fit.with_blocks`)."""
+        out, places = copy.copy(self), np.zeros(max(int(of.max()), self._blocks or 0) + 1, dtype=np.intp)
+        places[of[of >= 0]] = np.flatnonzero(of >= 0)
+        out._blocks = len(of)
+        for name in self.axes:  # of its own, so that the two may go separate ways
+            setattr(out, f"_{name}", np.array(self._used(name)))
+        assert out._block is not None
+        out._first, out._last, out._block = 0, len(self), places[out._block]
+        return out
 
     def _make_room(self) -> None:
         """Move the rounds in use to the front of arrays with room for as many again."""

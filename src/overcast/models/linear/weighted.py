@@ -5,16 +5,17 @@ from __future__ import annotations
 import copy
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from overcast._check import Array
-from overcast._linalg import add_outer, apply, at_most, dot, upper
+from overcast._linalg import Indices, add_outer, apply, at_most, dot, upper
 from overcast._threads import one_thread
 from overcast.features.design import Row
+from overcast.features.standard import Frame, Moments
 from overcast.models.base import restored, too_large
 from overcast.models.linear.fit import Fit
 from overcast.models.linear.rows import Kept, Rows
@@ -134,22 +135,26 @@ class Weighted(Fit):
         return np.asarray(np.maximum(rows.context_variance(self.second_moment), 0.0))
 
     def add(self, row: Row, reward: float | Array) -> None:
+        # What overflows is found below; numbers that the caller's own settings call errors may not stop half-way.
+        with np.errstate(all="ignore"):
+            self._add(row, reward)
+
+    def _add(self, row: Row, reward: float | Array) -> None:
         single = row.psi.ndim == 1  # plain numbers cost a fraction of arrays without axes
         reward = float(reward) if single else np.asarray(reward, dtype=np.float64)
         at = self._at(row)
         theta, inverse = (self.theta[at], self.inverse[at]) if at else (self.theta, self.inverse)
-        with np.errstate(over="ignore", invalid="ignore"):
-            psi = self._seen(row.psi)
-            u = apply(inverse, psi)
-            leverage = dot(psi, u)
-            of_context: Any = 0.0
-            if row.cov is not None:
-                of_context = dot(row.cov, self._upper_of_rows(self._moment(theta, inverse)))
-            if single:
-                v: Any = max(of_context, 0.0) * float(self.kappa) + float(self.noise2)
-            else:
-                v = np.maximum(of_context, 0.0) * self.kappa + self.noise2
-            total = v + leverage
+        psi = self._seen(row.psi)
+        u = apply(inverse, psi)
+        leverage = dot(psi, u)
+        of_context: Any = 0.0
+        if row.cov is not None:
+            of_context = dot(row.cov, self._upper_of_rows(self._moment(theta, inverse)))
+        if single:
+            v: Any = max(of_context, 0.0) * float(self.kappa) + float(self.noise2)
+        else:
+            v = np.maximum(of_context, 0.0) * self.kappa + self.noise2
+        total = v + leverage
         if not at_most(total, MAX_VARIANCE):
             raise too_large("LinearModel")
         anew: Any = self._some_unsized and ~self._sized & self._sizes(reward)  # trials to be weighed anew at once
@@ -161,8 +166,8 @@ class Weighted(Fit):
             return
         # Arrays in use change only in the last step, which cannot fail.
         before = vars(self) | {"_kept": copy.copy(self._kept)}
-        self._append(row, reward, 1.0 / v)
         try:
+            self._append(row, reward, 1.0 / v)
             if self._pause <= 0 or self._settings.forgets:
                 self._renew()
             elif np.all(anew):
@@ -173,9 +178,30 @@ class Weighted(Fit):
                 refitted._refit()
                 self._update(psi, at, reward, u, v, leverage)
                 self._take_over(refitted, anew)
-        except ValueError:
+        except BaseException:
             self.__dict__ = before
             raise
+
+    def with_blocks(self, of: Indices, frame: Callable[[Moments], Frame]) -> Self:
+        out = copy.copy(self)
+        out.shape, out._parameters = (len(of), self.shape[-1]), len(of) * self.shape[-1]
+        known = of >= 0
+        for name in ("theta", "inverse", *self.sums):
+            old = getattr(self, name)
+            if old.shape[:1] == self.shape[:1] and old.ndim > 1:
+                new = np.zeros((len(of), *old.shape[1:]))
+                new[known] = old[of[known]]
+                setattr(out, name, new)
+        out.inverse[~known] = (
+            np.eye(self.shape[-1]) / self.ridge
+        )  # as before the first round, for `_refit` to start from
+        out._kept = self._kept.with_blocks(of)
+        out._reframe(frame)
+        out._refit()
+        return out
+
+    def _reframe(self, frame: Callable[[Moments], Frame]) -> None:
+        """Take standard features with another number of blocks."""
 
     def _sizes(self, reward: float | Array) -> Any:
         """Return whether a reward may give a scale to trials that have none yet."""
@@ -319,12 +345,16 @@ class Weighted(Fit):
         return self._kept.state() | {name.lstrip("_"): np.array(getattr(self, name)) for name in self._lasting}
 
     def restore(self, state: dict[str, Array]) -> None:
-        found = restored(type(self).__name__, self.state(), state, self._kept.axes)
+        found = self._restored(state)
         self._kept.restore(found)
         for name in self._lasting:
             setattr(self, name, found[name.lstrip("_")])
         self._pause, self._counting = int(self._pause), float(self._counting)
         self._some_unsized = not self._sized.all()
+
+    def _restored(self, state: dict[str, Array]) -> dict[str, Array]:
+        """Return copies of the arrays in a file that have the names and shapes of this fit's."""
+        return restored(type(self).__name__, Weighted.state(self), state, self._kept.axes)
 
     @staticmethod
     def _moment(theta: Array, inverse: Array) -> Array:

@@ -1,0 +1,72 @@
+"""Random numbers that follow from a seed and a number, whatever else was drawn before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from overcast import _check
+
+#: number of hexadecimal digits of the seed in a record: key (32), number (16) and repetition (16)
+DIGITS = 64
+# What is drawn: the belief of a decision, its policy, or the belief of a round that somebody else decided.
+BELIEF, POLICY, OBSERVATION = 0, 1, 2
+
+
+class Stream:
+    """One generator that can be set to the draws of any decision.
+
+    Philox turns a key and a counter into random numbers. The key follows from the seed of a bandit or a trial. The
+    upper words of the counter hold the number of a decision, so that its draws depend on nothing else. Setting a
+    counter takes a tenth of the time that a new generator takes.
+
+    Examples
+    --------
+    >>> stream = Stream(0)
+    >>> first = stream.at(1).random()
+    >>> second = stream.at(2).random()
+    >>> stream.at(1).random() == first != second
+    True
+    """
+
+    def __init__(self, seed: int | np.random.SeedSequence) -> None:
+        sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+        self._use(sequence.generate_state(2, np.uint64))
+
+    def _use(self, key: Any) -> None:
+        self._bits = np.random.Philox(key=key)
+        self._generator = np.random.Generator(self._bits)
+        self._state: Any = self._bits.state
+        self._counter = self._state["state"]["counter"]
+        #: the key in hexadecimal digits
+        self.key = "".join(f"{int(word):016x}" for word in key)
+
+    @classmethod
+    def of(cls, key: Any) -> Stream:
+        """Return the stream with a key of 32 hexadecimal digits."""
+        if not isinstance(key, str) or len(key) != 32:
+            raise ValueError(f"seed must have a key of 32 hexadecimal digits, got {_check.short(key)}")
+        out = cls.__new__(cls)
+        out._use(np.array([int(key[:16], 16), int(key[16:], 16)], dtype=np.uint64))
+        return out
+
+    def at(self, number: int, repetition: int = 0, kind: int = BELIEF) -> np.random.Generator:
+        """Return the generator of this stream at some draws of a decision; the next call moves it."""
+        counter = self._counter
+        counter[1], counter[2], counter[3] = kind, repetition, number
+        self._bits.state = self._state
+        return self._generator
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Stream.of, (self.key,)
+
+
+def drawn_by(seed: Any) -> np.random.Generator:
+    """Return a generator at the draws of the belief of the decision whose record has this seed."""
+    if not isinstance(seed, str) or len(seed) != DIGITS:
+        raise ValueError(f"Decision: seed must have {DIGITS} hexadecimal digits, got {_check.short(seed)}")
+    try:
+        return Stream.of(seed[:32]).at(int(seed[32:48], 16), int(seed[48:], 16))
+    except ValueError:
+        raise ValueError(f"Decision: seed must have {DIGITS} hexadecimal digits, got {_check.short(seed)}") from None

@@ -1,0 +1,274 @@
+"""The life of a bandit as a list of events, from which it can be rebuilt.
+
+An event is JSON data that says what happened: `decided`, `learnt`, `forgotten`, `observed`, `added`, `retired`,
+`policy`, `fitted` or `merged`. Write one down after each call that succeeded. `replay` takes the configuration of a
+bandit and its events, and returns a bandit that remembers the same. It never decides again: what was decided is in the
+records.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from overcast import _check, _memory, _storage
+from overcast._random import Stream
+from overcast.actions import Actions
+from overcast.bandit import Bandit
+from overcast.beliefs import Belief, belief_from_json
+from overcast.calibration import Recalibrated
+from overcast.decision import Decision
+from overcast.models.base import Model
+from overcast.models.kernel.hyperparameters import Fitted
+from overcast.policies.base import Policy
+from overcast.round import Samples
+
+Event = dict[str, Any]
+
+
+def config(
+    actions: Any,
+    model: Model,
+    policy: Policy,
+    samples: Samples = None,
+    seed: int | np.random.SeedSequence = 0,
+    recalibrate: bool | Recalibrated = False,
+) -> Event:
+    """Return the configuration of a bandit as JSON data; the arguments are those of `Bandit`.
+
+    A model or policy that holds a function or a class of your own has no JSON form: pass it to `replay` again.
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> given = config(["a", "b"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB(), seed=3)
+    >>> replay(given, []).actions
+    Actions(a, b; 2 dimensions)
+    """
+    header, arrays = _memory.written(Bandit(actions, model, policy, samples, seed, recalibrate).memory)
+    names = ("model", "policy", "samples", "names", "key", "recalibrate")
+    out = {name: header[name] for name in names} | {"vectors": arrays.pop("actions").tolist()}
+    known = {name.removeprefix("recalibrate."): array.tolist() for name, array in arrays.items()}
+    return {"version": _storage.VERSION, **out, "corrections": known or None}
+
+
+def decided(decision: Decision) -> Event:
+    """Return the event of a decision."""
+    return {"event": "decide", "decision": decision.to_json()}
+
+
+def learnt(decision: Decision | str, reward: float, context: Any = None) -> Event:
+    """Return the event of a reward; the arguments are those of `Bandit.learn`."""
+    return {"event": "learn", "id": _id(decision), "reward": _plain(reward), "context": _plain(context)}
+
+
+def forgotten(decision: Decision | str) -> Event:
+    """Return the event of a decision whose reward is no longer awaited."""
+    return {"event": "forget", "id": _id(decision)}
+
+
+def observed(action: Any, belief: Any, reward: Any, context: Any = None) -> Event:
+    """Return the event of rounds that somebody else decided; the arguments are those of `Bandit.observe`."""
+    given = {"action": action, "belief": belief, "reward": reward, "context": context}
+    return {"event": "observe"} | {name: _plain(value) for name, value in given.items()}
+
+
+def added(actions: Any) -> Event:
+    """Return the event of actions that were added; the argument is that of `Bandit.add_actions`."""
+    if isinstance(actions, Mapping) or hasattr(actions, "columns"):
+        found = Actions(actions)
+        assert found.names is not None
+        names = [_check.name("events.added", name) for name in found.names]
+        return {"event": "add", "names": names, "vectors": found.vectors.tolist()}
+    plain = _plain(actions)
+    alone = isinstance(plain, list) and all(isinstance(item, str) for item in plain)
+    return {"event": "add", "names": plain if alone else None, "vectors": None if alone else plain}
+
+
+def retired(actions: Any) -> Event:
+    """Return the event of actions that were retired; the argument is that of `Bandit.retire`."""
+    many = hasattr(actions, "__iter__") and not isinstance(actions, (str, bytes))
+    items = list(actions) if many else [actions]
+    return {"event": "retire", "actions": [_check.name("events.retired", item) for item in items]}
+
+
+def policy(policy: Policy) -> Event:
+    """Return the event of another policy."""
+    return {"event": "policy", "policy": _config("policy", policy)}
+
+
+def fitted(fit: Fitted) -> Event:
+    """Return the event of fitted hyperparameters, as `Bandit.fit_hyperparameters` returned them."""
+    return {"event": "fit", "model": _config("model", fit.model)}
+
+
+def merged(other: Bandit) -> Event:
+    """Return the event of a merge; it holds what the other bandit has learnt, so make it before the other goes on."""
+    return {"event": "merge", "bandit": base64.b64encode(other.to_bytes()).decode()}
+
+
+def apply(bandit: Bandit, event: Any) -> None:
+    """Let an event happen to a bandit; if it cannot, nothing changes.
+
+    A bandit that was loaded from a file goes on from there with the events since.
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> bandit = oc.Bandit(["a", "b"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB())
+    >>> apply(bandit, observed("b", [2.0], reward=5.0))
+    >>> bandit.learnt.rounds
+    1
+    """
+    kind = event.get("event") if isinstance(event, Mapping) else event
+    happen = _KINDS.get(kind) if isinstance(kind, str) else None
+    if happen is None:
+        raise ValueError(f"replay: event must be one of {', '.join(_KINDS)}, got {_check.short(kind)}")
+    try:
+        happen(bandit, event)
+    except KeyError as error:
+        raise ValueError(f"replay: event {kind} must have {error}, got none") from None
+
+
+def replay(given: Event, events: Iterable[Event], model: Model | None = None, policy: Policy | None = None) -> Bandit:
+    """Return the bandit that a configuration and the events of its life lead to.
+
+    It remembers the same as the bandit that lived, to the last bit on one machine and build with one number of BLAS
+    threads, and to 1e-9 elsewhere. What was asked in between does not matter.
+
+    Parameters
+    ----------
+    given : what `events.config` returned
+    events : in the order in which they happened
+    model, policy : those of the configuration, if they hold a function or a class of your own
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> made = ["a", "b"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB()
+    >>> bandit, happened = oc.Bandit(*made), []
+    >>> for reward in (1.0, 3.0):
+    ...     decision = bandit.decide([2.0])
+    ...     happened.append(oc.events.decided(decision))
+    ...     bandit.learn(decision, reward)
+    ...     happened.append(oc.events.learnt(decision, reward))
+    >>> again = oc.replay(oc.events.config(*made), happened)
+    >>> again.learnt == bandit.learnt
+    True
+    """
+    bandit = _made(given, model, policy)
+    for event in events:
+        apply(bandit, event)
+    return bandit
+
+
+def _made(given: Any, model: Model | None, policy: Policy | None) -> Bandit:
+    """Return the bandit of a configuration."""
+    if not isinstance(given, dict) or "vectors" not in given:
+        raise ValueError(f"replay: given must be what events.config returned, got {_check.short(given)}")
+    recalibrate: bool | Recalibrated = False
+    if given["recalibrate"] is not None:
+        recalibrate = Recalibrated(given["recalibrate"])
+        if given["corrections"] is not None:
+            recalibrate.restore({name: np.array(values) for name, values in given["corrections"].items()})
+    bandit = Bandit(
+        given["vectors"] if given["names"] is None else dict(zip(given["names"], given["vectors"], strict=True)),
+        _storage.given_or_stored("configuration", "model", model, given["model"]),
+        _storage.given_or_stored("configuration", "policy", policy, given["policy"]),
+        given["samples"],
+        recalibrate=recalibrate,
+    )
+    bandit._stream = Stream.of(given["key"])
+    return bandit
+
+
+def _decide(bandit: Bandit, event: Event) -> None:
+    bandit.adopt(Decision.from_json(event["decision"]))
+
+
+def _learn(bandit: Bandit, event: Event) -> None:
+    bandit.learn(event["id"], event["reward"], _read(event["context"]))
+
+
+def _forget(bandit: Bandit, event: Event) -> None:
+    bandit.forget(event["id"])
+
+
+def _observe(bandit: Bandit, event: Event) -> None:
+    bandit.observe(event["action"], _read(event["belief"]), event["reward"], _read(event["context"]))
+
+
+def _add(bandit: Bandit, event: Event) -> None:
+    names, vectors = event["names"], event["vectors"]
+    if names is not None and vectors is not None:
+        bandit.add_actions(dict(zip(names, vectors, strict=True)))
+    else:
+        bandit.add_actions(vectors if names is None else names)
+
+
+def _retire(bandit: Bandit, event: Event) -> None:
+    bandit.retire(event["actions"])
+
+
+def _set_policy(bandit: Bandit, event: Event) -> None:
+    bandit.policy = _storage.from_config(event["policy"])
+
+
+def _fit(bandit: Bandit, event: Event) -> None:
+    bandit.relearn(_storage.from_config(event["model"]))
+
+
+def _merge(bandit: Bandit, event: Event) -> None:
+    bandit.merge(Bandit.from_bytes(base64.b64decode(event["bandit"], validate=True)))
+
+
+_KINDS: dict[str, Callable[[Bandit, Event], None]] = {
+    "decide": _decide,
+    "learn": _learn,
+    "forget": _forget,
+    "observe": _observe,
+    "add": _add,
+    "retire": _retire,
+    "policy": _set_policy,
+    "fit": _fit,
+    "merge": _merge,
+}
+
+
+def _id(decision: Decision | str) -> str:
+    return decision if isinstance(decision, str) else decision.id
+
+
+def _config(name: str, value: Model | Policy) -> Any:
+    out = _storage.config(value)
+    if out is None:
+        raise TypeError(f"events: {name} must not hold a function or a class of your own, got {_check.short(value)}")
+    return out
+
+
+def _plain(value: Any) -> Any:
+    """Return arrays, beliefs and lists of them as JSON data."""
+    if isinstance(value, Belief):
+        return value.to_json()
+    if hasattr(value, "to_numpy"):
+        value = value.to_numpy()
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _read(value: Any) -> Any:
+    """Return beliefs from their JSON form, and everything else as it is."""
+    if isinstance(value, dict):
+        return belief_from_json(value)
+    return [_read(item) for item in value] if isinstance(value, list) and value and _deep(value) else value
+
+
+def _deep(items: list[Any]) -> bool:
+    """Return whether a list may hold beliefs."""
+    return any(isinstance(item, (dict, type(None))) for item in items)

@@ -1,0 +1,60 @@
+"""Policies whose probabilities are recorded though they have no closed form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from overcast import _check
+from overcast._check import Array
+from overcast.beliefs.base import Generators
+from overcast.confidence import Confidence
+from overcast.models.base import Progress
+from overcast.policies.base import Policy
+from overcast.policies.outlook import Outlook
+
+
+@dataclass(frozen=True)
+class Repeated(Policy):
+    """Draw n answers of a policy, and take one of them at random.
+
+    The choice has the law of the policy itself. Given the n answers, an action is taken with probability equal to its
+    share of them, and `Decision.probability` holds that share. It is exact, which evaluation from logs needs, and
+    which `Thompson`, `PerturbedHistory` and policies under `samples=` cannot give by themselves. Every answer draws its
+    own samples of the belief. A round costs as much as n rounds.
+
+    Parameters
+    ----------
+    policy : any policy
+    n : number of answers; a share is a multiple of 1 / n
+
+    Examples
+    --------
+    >>> from overcast.policies import Thompson
+    >>> Repeated(Thompson(), 100)
+    Repeated(policy=Thompson(scale=1.0), n=100)
+    """
+
+    policy: Policy
+    n: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.policy, Policy):
+            raise TypeError(f"Repeated: policy must be a policy such as Thompson(), got {_check.short(self.policy)}")
+        object.__setattr__(self, "n", _check.integer("Repeated", "n", self.n, at_least=2))
+
+    @property
+    def repeats(self) -> int:  # type: ignore[override]
+        return self.n
+
+    @property
+    def random(self) -> bool:  # type: ignore[override]
+        """Whether one answer draws random numbers."""
+        return self.policy.random
+
+    @property
+    def confidence(self) -> Confidence | None:
+        return self.policy.confidence
+
+    def scores(self, outlook: Outlook, progress: Progress, rng: Generators) -> Array:
+        """Return the scores of one answer."""
+        return self.policy.scores(outlook, progress, rng)

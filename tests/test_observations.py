@@ -1,0 +1,78 @@
+"""One round or many, as they are given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import overcast as oc
+from overcast.actions import Actions
+from overcast.beliefs.stacked import PointStack
+from overcast.observations import checked_reward, one_or_many
+from support import refused
+
+ACTIONS = Actions({"a": [1.0], "b": [2.0]})
+
+
+def test_one_round() -> None:
+    found = one_or_many(ACTIONS, "b", [1.0, 2.0], 3, None)
+    (only,) = found.each()
+    assert (only.action, only.reward, only.context) == (1, 3.0, None)
+    assert only.belief.mean().tolist() == [1.0, 2.0]
+    assert (len(found), found.dim) == (1, 2)
+
+
+def test_an_array_of_one_round_is_an_ensemble_and_of_many_are_contexts() -> None:
+    points = np.array([[1.0, 2.0], [3.0, 4.0]])
+    one, many = one_or_many(ACTIONS, "a", points, 1.0, None), one_or_many(ACTIONS, ["a", "b"], points, [1.0, 2.0], None)
+    assert [type(each.belief) for each in one.each()] == [oc.Ensemble]
+    assert [type(each.belief) for each in many.each()] == [oc.PointMass, oc.PointMass]
+
+
+@pytest.mark.parametrize(
+    ("beliefs", "kinds"),
+    [
+        ([[1.0], [2.0], [3.0]], [oc.PointMass] * 3),
+        (
+            [oc.Gaussian([1.0], 1.0), [2.0], {"type": "PointMass", "c": [3.0]}],
+            [oc.Gaussian, oc.PointMass, oc.PointMass],
+        ),
+        ([[[1.0], [2.0]], [[1.0]], [3.0]], [oc.Ensemble, oc.Ensemble, oc.PointMass]),
+        ([1.0, 2.0, 3.0], [oc.PointMass] * 3),
+    ],
+)
+def test_lists_of_anything_that_is_a_belief(beliefs: Any, kinds: list[type]) -> None:
+    found = one_or_many(ACTIONS, ["a", "b", "a"], beliefs, [1.0, 2.0, 3.0], None)
+    assert [type(each.belief) for each in found.each()] == kinds
+
+
+def test_stacks_learn_from_what_was_revealed() -> None:
+    points = np.arange(10.0).reshape(5, 2)
+    found = one_or_many(
+        ACTIONS, ["a"] * 5, points, np.ones(5), [None, [9.0, 9.0], None, None, oc.PointMass([8.0, 8.0])]
+    )
+    stacks = list(found.stacks(2, revealed=True))
+    assert [len(index) for _, index, _ in stacks] == [2, 2, 1]
+    means = np.concatenate([stack.mean() for stack, _, _ in stacks])
+    assert means.tolist() == [[0.0, 1.0], [9.0, 9.0], [4.0, 5.0], [6.0, 7.0], [8.0, 8.0]]
+    hidden = list(found.stacks(10, revealed=False))
+    assert isinstance(hidden[0][0], PointStack)
+    np.testing.assert_array_equal(hidden[0][0].mean(), points)
+
+
+@pytest.mark.parametrize(("value", "expected"), [(True, 1.0), (np.False_, 0.0), (3, 3.0), (np.float32(0.5), 0.5)])
+def test_rewards_are_floats(value: Any, expected: float) -> None:
+    assert checked_reward(value) == expected
+    assert type(checked_reward(value)) is float
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"), [(np.nan, ValueError), (1e151, ValueError), ("1", TypeError), (10**400, TypeError)]
+)
+def test_other_rewards_are_refused(value: Any, kind: type[Exception]) -> None:
+    with refused(kind, "Bandit", "reward"):
+        checked_reward(value)
+    with refused(kind, "Bandit", "reward"):
+        one_or_many(ACTIONS, ["a", "b"], [[1.0], [2.0]], [1.0, value], None)
