@@ -16,6 +16,7 @@ from memory_support import differences, unchanged
 from overcast import models
 from overcast._check import Array
 from overcast.features import Bilinear, Disjoint, Fourier, Function, Linear, Nystrom, Polynomial, Quadratic
+from overcast.features.separable import Separable
 from overcast.kernels import RBF, Product
 from support import refused
 
@@ -347,6 +348,9 @@ def test_terms_are_computed_for_new_actions_alone(features: Any, monkeypatch: py
             return np.asarray(terms(self, actions, *more))
 
         monkeypatch.setattr(type(features), terms.__name__, counted)
+        for follows_from_all in ("standard_actions", "action_basis"):
+            monkeypatch.delattr(Separable, follows_from_all)
+            monkeypatch.delattr(type(features), follows_from_all, raising=False)
         bandit.add_actions({"new": [1.0, 2.0]})
         monkeypatch.undo()
         assert seen == [1]

@@ -110,7 +110,7 @@ def test_without_a_constant_coordinates_have_variance_one() -> None:
 )
 def test_any_combination_of_coordinates_may_be_the_constant(vectors: Array) -> None:
     """Inner products are 1 and the sum of those of centred, scaled coordinates."""
-    side = of_vectors(vectors)
+    side = of_vectors(vectors, constant_of_vectors(vectors))
     standard = vectors @ side.matrix.T
     np.testing.assert_allclose(standard @ side.one, 1.0, rtol=1e-9)
     deviation = vectors.std(axis=0)
@@ -120,7 +120,7 @@ def test_any_combination_of_coordinates_may_be_the_constant(vectors: Array) -> N
 
 
 def test_vectors_that_span_no_constant_have_variance_one_unless_they_hardly_vary() -> None:
-    side = of_vectors(VECTORS)
+    side = of_vectors(VECTORS, constant_of_vectors(VECTORS))
     standard = VECTORS @ side.matrix.T
     assert standard[:, 1].var() == pytest.approx(1.0)
     assert (standard[:, 0] ** 2).mean() == pytest.approx(100.0)  # it varies by a twentieth of its size
@@ -130,9 +130,9 @@ def test_vectors_that_span_no_constant_have_variance_one_unless_they_hardly_vary
 def test_each_trial_has_its_own_vectors() -> None:
     """One spans a constant, and one does not."""
     sets = np.stack([np.insert(VECTORS, 2, 1.0, axis=1), np.insert(VECTORS, 2, VECTORS[:, 0] ** 2, axis=1)])
-    side = of_vectors(sets)
+    side = of_vectors(sets, constant_of_vectors(sets))
     for i, vectors in enumerate(sets):
-        own = of_vectors(vectors)
+        own = of_vectors(vectors, constant_of_vectors(vectors))
         np.testing.assert_allclose(side.matrix[i], own.matrix, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(side.one[i], own.one, rtol=1e-9, atol=1e-9)
 
@@ -281,7 +281,10 @@ def test_a_constant_is_preferred_to_what_is_nearly_one() -> None:
 
 
 def test_only_a_constant_is_widened() -> None:
-    exact, near = of_vectors(WITH_ONE), nearly(of_vectors(VECTORS), constant_of_vectors(VECTORS))
+    exact, near = (
+        of_vectors(WITH_ONE, constant_of_vectors(WITH_ONE)),
+        nearly(of_vectors(VECTORS, constant_of_vectors(VECTORS)), constant_of_vectors(VECTORS)),
+    )
     for side, vectors, times in ((exact, WITH_ONE, COMMON), (near, VECTORS, 1.0)):
         assert side.one.any()
         terms = vectors @ side.matrix.T
@@ -357,12 +360,17 @@ def test_diversity_is_the_share_of_features_that_contexts_move(name: str) -> Non
     assert float(frame.diversity) == pytest.approx(expected.get(name, moved), rel=1e-9)
 
 
+def _standard_terms(features: Polynomial, actions: Array) -> Array:
+    basis = features.action_basis(actions, features.standard_actions(actions))
+    return features.standard_action_terms(actions, basis)
+
+
 def test_polynomials_of_actions_are_orthonormal_over_them() -> None:
     actions = np.linspace(1.0, 10.0, 10)[:, None]
-    terms = Polynomial(3).standard_action_terms(actions, actions)
+    terms = _standard_terms(Polynomial(3), actions)
     np.testing.assert_allclose(terms.T @ terms / 10, np.eye(4), atol=1e-10)
     for other in (1e3 + actions, 0.01 * actions, 150.0 * (actions - 5.5)):
-        np.testing.assert_allclose(Polynomial(3).standard_action_terms(other, other), terms, rtol=1e-8, atol=1e-8)
+        np.testing.assert_allclose(_standard_terms(Polynomial(3), other), terms, rtol=1e-8, atol=1e-8)
 
 
 @each_case

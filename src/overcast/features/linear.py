@@ -55,7 +55,7 @@ class Linear(Separable):
         return j, m
 
     def standard_actions(self, actions: Array) -> Side:
-        return _beside_one(of_vectors(actions), -1)
+        return _beside_one(of_vectors(actions, constant_of_vectors(actions)), -1)
 
     def standard_contexts(self, moments: Moments) -> Side:
         return _beside_one(of_moments(Moments(moments.mean[..., 1:], moments.variance[..., 1:])), 0)
@@ -111,7 +111,8 @@ class Bilinear(Separable):
         return np.repeat(np.arange(a), c), np.tile(np.arange(c), a)
 
     def standard_actions(self, actions: Array) -> Side:
-        return nearly(of_vectors(actions), constant_of_vectors(actions))
+        constant = constant_of_vectors(actions)
+        return nearly(of_vectors(actions, constant), constant)
 
     def standard_contexts(self, moments: Moments) -> Side:
         return nearly(of_moments(moments), constant_of_moments(moments))

@@ -102,11 +102,15 @@ class Polynomial(Separable):
         mean, size, of_each = self._orthonormal(actions)
         return self._side(of_each @ shifted(mean, size, self.degree))
 
-    def standard_action_terms(self, actions: Array, reference: Array) -> Array:
-        mean, size, of_each = self._orthonormal(reference)
+    def action_basis(self, actions: Array, side: Side) -> tuple[Array, Array, Array]:
+        mean, size, of_each = self._orthonormal(actions)
         coefficients = products(of_each, exponents(actions.shape[-1], self.degree))
-        standard = (actions - mean[..., None, :]) / size[..., None, :]  # in time, lest digits cancel
-        return np.asarray(_monomials(standard, self.degree) @ coefficients.swapaxes(-1, -2))
+        return mean[..., None, :], size[..., None, :], coefficients.swapaxes(-1, -2)
+
+    def standard_action_terms(self, actions: Array, basis: tuple[Array, Array, Array]) -> Array:
+        mean, size, coefficients = basis
+        standard = (actions - mean) / size  # in time, lest digits cancel
+        return np.asarray(_monomials(standard, self.degree) @ coefficients)
 
     def standard_contexts(self, moments: Moments) -> Side:
         c = next(c for c in count(1) if len(exponents(c, self.degree)) == moments.mean.shape[-1])

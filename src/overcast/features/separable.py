@@ -83,9 +83,13 @@ class Separable(FeatureMap):
         """Return standard action terms for actions (..., k, a): here each term is brought to mean square one."""
         return scaled(np.sqrt((self.action_terms(actions) ** 2).mean(axis=-2)))
 
-    def standard_action_terms(self, actions: Array, reference: Array) -> Array:
-        """Return the terms of actions (..., k, a) that are standard for the actions in `reference`, (..., k, p)."""
-        return np.asarray(self.action_terms(actions) @ self.standard_actions(reference).matrix.swapaxes(-1, -2))
+    def action_basis(self, actions: Array, side: Side) -> Any:
+        """Return what `standard_action_terms` needs to know of actions (..., k, a), whose standard terms are `side`."""
+        return side.matrix.swapaxes(-1, -2)
+
+    def standard_action_terms(self, actions: Array, basis: Any) -> Array:
+        """Return the terms of actions (..., k, a) that are standard for those with this basis, (..., k, p)."""
+        return np.asarray(self.action_terms(actions) @ basis)
 
     def standard_contexts(self, moments: Moments) -> Side:
         """Return standard context terms for contexts with these moments: here each is brought to mean square one."""
@@ -143,10 +147,12 @@ class SeparableDesign(Design):
     def __init__(self, features: Separable, actions: Array, c: int, standard: bool = False) -> None:
         super().__init__(features, actions, c)
         self._map, self._actions = features, actions
-        self._reference = actions  # those that standard terms follow from
         j, self._context_term = features.pairs(actions.shape[-1], c)
         self._action_term = j
-        self._of_actions = widened(features.standard_actions(actions)) if standard else None
+        self._of_actions: Side | None = None
+        if standard:
+            side = features.standard_actions(actions)
+            self._of_actions, self._basis = widened(side), features.action_basis(actions, side)
         self.terms = int(self._context_term.max()) + 1 if standard else 0
         self.shape = self.terms_shape = (len(j),)
         self._set(self._terms_of(actions))
@@ -155,7 +161,7 @@ class SeparableDesign(Design):
         """Return z of actions, (k, p) or (r, k, p)."""
         if self._of_actions is None:
             return self._map.action_terms(actions)
-        return stretched(self._of_actions, self._map.standard_action_terms(actions, self._reference))
+        return stretched(self._of_actions, self._map.standard_action_terms(actions, self._basis))
 
     def _take(self, actions: Array, of: Indices) -> None:
         self._actions = actions

@@ -171,9 +171,12 @@ def variety(moments: Moments) -> Array:
     return np.where(centred, varies, variance / np.where(square > 0.0, square, 1.0))
 
 
-def of_vectors(vectors: Array) -> Side:
-    """Return the same for vectors (..., k, p), where any combination of coordinates may be constant."""
-    u, _ = constant_of_vectors(vectors)
+def of_vectors(vectors: Array, constant: tuple[Array, Array]) -> Side:
+    """Return the same for vectors (..., k, p), where any combination of coordinates may be constant.
+
+    constant : what `constant_of_vectors` returns for them
+    """
+    u, _ = constant
     spans = np.asarray((np.abs((vectors @ u[..., None])[..., 0] - 1.0) <= SPANNED).all(axis=-1))
     if not spans.any():
         return scaled(variation(Moments(vectors.mean(axis=-2), vectors.var(axis=-2))))
