@@ -9,7 +9,7 @@ PIP := PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --q
 # One process per core. Tests of one file run in one of them, since many share what takes long to compute.
 SHARED := -n auto --dist loadfile
 
-.PHONY: demo test test-extras test-lowest check format bench judge picture clean
+.PHONY: demo test test-extras test-lowest check format bench bench-peers judge picture clean
 
 demo: $(VENV)/user  ## the paper's synthetic figure at a small size
 	$(BIN)/overcast demo
@@ -44,6 +44,14 @@ bench: $(VENV)/dev  ## speed as ratios to the bare NumPy calls, and to a peer
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/kernel.py
 
+bench-peers:  ## speed beside other bandit packages, in a virtual environment of their own
+	$(PYTHON) -m venv $(VENV)-peers
+	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/peers.txt
+	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check pytest --editable '.[experiments]'
+	$(VENV)-peers/bin/python -m pytest -q -W ignore::DeprecationWarning tests/bench/peers
+	$(VENV)-peers/bin/overcast bench --peers --json --picture docs/peers.png > $(VENV)-peers/peers.json
+	mv $(VENV)-peers/peers.json benchmarks/peers.json
+
 judge: $(VENV)/dev  ## the default against tuned opponents on problems in many units; resumes what was interrupted
 	PYTHONPATH=benchmarks $(BIN)/python -m untuned.judge --part all --keep benchmarks/untuned/results.json
 
@@ -73,4 +81,4 @@ $(VENV)/dev: pyproject.toml constraints.txt | $(BIN)/python
 	touch $@ $(VENV)/user
 
 clean:
-	rm -rf $(VENV) $(VENV)-extras $(VENV)-lowest .mypy_cache .pytest_cache .ruff_cache overcast-out
+	rm -rf $(VENV) $(VENV)-extras $(VENV)-lowest $(VENV)-peers .mypy_cache .pytest_cache .ruff_cache overcast-out
