@@ -9,7 +9,7 @@ PIP := PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --q
 # One process per core. Tests of one file run in one of them, since many share what takes long to compute.
 SHARED := -n auto --dist loadfile
 
-.PHONY: demo test test-extras test-lowest check format bench bench-peers judge picture clean
+.PHONY: demo test test-extras test-lowest check format bench bench-peers docs linkcheck judge picture clean
 
 demo: $(VENV)/user  ## the paper's synthetic figure at a small size
 	$(BIN)/overcast demo
@@ -52,10 +52,17 @@ bench-peers:  ## speed beside other bandit packages, in a virtual environment of
 	$(VENV)-peers/bin/overcast bench --peers --json --picture docs/peers.png > $(VENV)-peers/peers.json
 	mv $(VENV)-peers/peers.json benchmarks/peers.json
 
+docs: $(VENV)/docs  ## the site, in overcast-out/site; every page runs, and a warning fails
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --fresh-env --quiet docs overcast-out/site
+	@echo "Open overcast-out/site/index.html"
+
+linkcheck: $(VENV)/docs  ## links to other sites, which need a network
+	$(BIN)/sphinx-build --fail-on-warning --quiet -b linkcheck docs overcast-out/linkcheck
+
 judge: $(VENV)/dev  ## the default against tuned opponents on problems in many units; resumes what was interrupted
 	PYTHONPATH=benchmarks $(BIN)/python -m untuned.judge --part all --keep benchmarks/untuned/results.json
 
-picture: demo  ## the README's pictures, from the real data in the folder DATA
+picture: demo  ## pictures and figures of README and site, from the real data in the folder DATA
 	cp overcast-out/demo/figure.png docs/demo.png
 	$(BIN)/overcast reproduce kernel
 	cp overcast-out/kernel/figure.png docs/kernel.png
@@ -67,6 +74,7 @@ picture: demo  ## the README's pictures, from the real data in the folder DATA
 	cp overcast-out/untuned/figure.png docs/untuned.png
 	$(BIN)/overcast reproduce policies --data $(DATA)
 	cp overcast-out/policies/figure.png docs/policies.png
+	for name in all kernel forecasts untuned policies; do cp overcast-out/$$name/summary.json docs/results/$$name.json; done
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -74,6 +82,10 @@ $(BIN)/python:
 # What a user of the package needs, and what its developers need on top.
 $(VENV)/user: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) --editable '.[movielens]'
+	touch $@
+
+$(VENV)/docs: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) --editable '.[docs]'
 	touch $@
 
 $(VENV)/dev: pyproject.toml constraints.txt | $(BIN)/python
