@@ -60,6 +60,12 @@ command("reproduce", "forecasts", "--trials", "2", "--steps", "20", "--workers",
 {COMMAND}
 command("completion", "bash")
 """,
+    "gym": """
+world = oc.environments.as_gym(oc.environments.CoinFlip())
+world.reset(seed=0)
+world.step(1)
+assert oc.environments.from_gym(world) == oc.environments.CoinFlip()
+""",
     "movielens": """
 from pathlib import Path
 from overcast.datasets import download, embedding, movielens
