@@ -87,7 +87,7 @@ def typing(shell: str, program: str, typed: list[str], folder: Path) -> str:
     return ended.stdout
 
 
-@pytest.mark.parametrize(("typed", "wanted", "unwanted"), CASES, ids=lambda case: " ".join(case))
+@pytest.mark.parametrize(("typed", "wanted", "unwanted"), CASES, ids=[" ".join(typed) for typed, *_ in CASES])
 @pytest.mark.parametrize(("shell", "program"), [("bash", BASH), ("fish", FISH)], ids=["bash", "fish"])
 def test_the_shell_offers_what_comes_next(
     shell: str, program: str, typed: list[str], wanted: set[str], unwanted: set[str], tmp_path: Path
