@@ -77,7 +77,10 @@ def progress(total: int, name: str, unit: str) -> tqdm[NoReturn]:
 
 
 class Watch:
-    """Tells how long the user has waited since the command began, and since it last said so."""
+    """Tells how long the user has waited since the command began, and since it last said so.
+
+    Before that, Python has loaded the package, for which it takes less than a second.
+    """
 
     def __init__(self) -> None:
         self._start = self._last = time.perf_counter()

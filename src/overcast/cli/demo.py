@@ -7,7 +7,7 @@ import os
 from dataclasses import replace
 
 from overcast.cli.common import Commands, add_json, add_out
-from overcast.cli.reproduce import reproduce_one
+from overcast.cli.running import reproduce_one
 
 HELP = "the paper's synthetic figure at a small size"
 EXTRAS = "experiments"
@@ -28,4 +28,5 @@ def _run(args: argparse.Namespace) -> None:
 
     with process_executor(os.cpu_count() or 1) as executor:
         experiment = replace(synthetic(), trials=TRIALS, steps=STEPS)
-        reproduce_one(experiment, args.out / "demo", executor, args.watch, args.json)
+        show = reproduce_one(experiment, args.out / "demo", executor, args)
+    show()

@@ -6,31 +6,17 @@ import argparse
 import os
 from collections.abc import Callable
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from overcast.cli import findings
-from overcast.cli.common import (
-    Commands,
-    Watch,
-    add_json,
-    add_out,
-    betas,
-    made,
-    noise_values,
-    print_json,
-    progress,
-    whole,
-)
+from overcast.cli.common import Commands, add_json, add_out, betas, made, noise_values, progress, whole
+from overcast.cli.running import compare_all, executor_of, reproduce_all, reproduce_one, run_forecasts
 from overcast.environments.crop_trials import BELIEF, BeliefKind
 
 if TYPE_CHECKING:
-    from overcast.experiments.comparisons.comparison import Comparison
     from overcast.experiments.engine.experiment import Experiment
-    from overcast.experiments.figures.reproduce import Reproduction
 
 HELP = "a figure of the paper, or a comparison"
 EXTRAS = "experiments"
@@ -89,11 +75,11 @@ def _run(args: argparse.Namespace) -> None:
     size: dict[str, Any] = dict(QUICK) if args.quick else {}
     size |= {name: getattr(args, name) for name in ("trials", "steps") if getattr(args, name) is not None}
     if args.experiment == "forecasts":
-        _forecasts(args, **size)
+        run_forecasts(args, **size)
         return
     # All data is read before any is worked on, so that a fault in the last data set shows at once.
     prepared = [_prepare(name, args) for name in names]
-    with _executor(args) as executor:
+    with executor_of(args) as executor:
         experiments = [prepare(executor) for prepare in prepared]
         comparison = {"untuned": Untuned(), "policies": Policies()}.get(args.experiment)
         if comparison is not None:
@@ -102,89 +88,12 @@ def _run(args: argparse.Namespace) -> None:
         if args.betas:
             experiments = [experiment.tuned_over(args.betas) for experiment in experiments]
         if comparison is not None:
-            _compare(comparison, experiments, args, executor)
+            show = compare_all(comparison, experiments, args, executor)
         elif args.experiment == "all":
-            _all(experiments, args, executor)
+            show = reproduce_all(experiments, args, executor)
         else:
-            reproduce_one(experiments[0], args.out / experiments[0].name, executor, args.watch, args.json)
-
-
-def reproduce_one(
-    experiment: Experiment, folder: Path, executor: Executor | None, watch: Watch, as_json: bool
-) -> Reproduction:
-    """Run one experiment with a progress bar, write its files, and print what it found."""
-    found = _reproduce(experiment, folder, executor)
-    if as_json:
-        _print_json(found.summary(), folder, watch)
-    else:
-        findings.print_reproduction(found)
-        findings.print_end(watch.lap(), folder)
-    return found
-
-
-def _all(experiments: list[Experiment], args: argparse.Namespace, executor: Executor | None) -> None:
-    from overcast.experiments.figures.reproduce import side_by_side
-
-    found = []
-    for experiment in experiments:
-        folder = args.out / experiment.name
-        found.append(_reproduce(experiment, folder, executor))
-        if not args.json:
-            findings.print_reproduction(found[-1])
-            findings.print_end(args.watch.lap(), folder)
-            print()
-    folder = made(args.out / "all")
-    side_by_side(found, folder)
-    if args.json:
-        _print_json({"experiments": [one.summary() for one in found]}, folder, args.watch)
-    else:
-        print(f"All side by side, {args.watch.whole:.1f} s: {folder / 'report.html'} or {folder / 'figure.png'}")
-
-
-def _reproduce(experiment: Experiment, folder: Path, executor: Executor | None) -> Reproduction:
-    from overcast.experiments.figures.reproduce import reproduce
-
-    with progress(len(list(experiment.parts())), experiment.name, "part") as bar:
-        return reproduce(experiment, made(folder), executor, bar.update)
-
-
-def _compare(
-    comparison: Comparison, experiments: list[Experiment], args: argparse.Namespace, executor: Executor | None
-) -> None:
-    from overcast.experiments.comparisons.comparison import compare
-
-    folder = args.out / comparison.name
-    with progress(sum(len(list(experiment.parts())) for experiment in experiments), comparison.name, "part") as bar:
-        found = compare(comparison, experiments, made(folder), executor, bar.update)
-    if args.json:
-        _print_json(found.summary, folder, args.watch)
-    else:
-        findings.print_comparison(found)
-        findings.print_end(args.watch.lap(), folder)
-
-
-def _forecasts(args: argparse.Namespace, trials: int | None = None, steps: int | None = None) -> None:
-    from overcast.datasets.forecasts import generated_forecasts, read_innsbruck
-    from overcast.experiments.comparisons import forecasts
-
-    if args.betas:
-        raise ValueError("--betas is for the figures of the paper, got it with forecasts")
-    record = generated_forecasts() if args.data is None else read_innsbruck(args.data, "temp")
-    record = record.first(steps or len(record.outcomes))
-    trials = trials or forecasts.TRIALS
-    folder = made(args.out / "forecasts")
-    with progress(trials, "forecasts", "trial") as bar, _executor(args) as executor:
-        found = forecasts.run(record, trials, args.seed, folder, executor, bar.update)
-    if args.json:
-        _print_json(found.summary(), folder, args.watch)
-    else:
-        findings.print_forecasts(found)
-        findings.print_end(args.watch.lap(), folder, "figure.png", "calibration.png")
-
-
-def _print_json(summary: dict[str, Any], folder: Path, watch: Watch) -> None:
-    """Print a summary with the folder that has the files, and the seconds that the user waited."""
-    print_json({**summary, "seconds": round(watch.whole, 3), "folder": str(folder)})
+            show = reproduce_one(experiments[0], args.out / experiments[0].name, executor, args)
+    show()
 
 
 def _prepare(name: str, args: argparse.Namespace) -> Callable[[Executor | None], Experiment]:
@@ -213,9 +122,3 @@ def _prepare(name: str, args: argparse.Namespace) -> Callable[[Executor | None],
             data.climate(problems.CLIMATE_YEARS)  # raises unless there is a history
         return lambda executor: problems.crops(data, fit_yields(data), args.belief or BELIEF)
     return lambda executor: problems.synthetic() if name == "synthetic" else problems.kernel()
-
-
-def _executor(args: argparse.Namespace) -> AbstractContextManager[Executor | None]:
-    from overcast.experiments.engine import executors
-
-    return executors.dask_executor(args.dask) if args.dask else executors.process_executor(args.workers)
