@@ -18,7 +18,9 @@ PURPOSES = {
     "completion": "overcast completion: the shell's Tab key",
 }
 
-REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(?:>=(?P<at_least>[\d.]+))?(?:; extra == ['\"](?P<extra>[\w-]+)['\"])?")
+# A name, extras of its own, versions, and a condition: 'psycopg[binary]>=3.2; extra == "postgres"'.
+REQUIREMENT = re.compile(r"([\w.-]+)\s*(?:\[[^]]*\])?\s*\(?([^;)]*)\)?\s*(?:;\s*(.*))?")
+EXTRA = re.compile(r"extra == ['\"]([\w-]+)['\"]")
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,8 @@ class Library:
 def libraries() -> dict[str, list[Library]]:
     """Return the libraries of each extra; those of the package itself have the key ''.
 
-    There are none if the package is not installed, but imported from a folder.
+    There are none if the package is not installed, but imported from a folder. A library that only some platforms need
+    is left out.
     """
     found: dict[str, list[Library]] = {}
     try:
@@ -58,11 +61,13 @@ def libraries() -> dict[str, list[Library]]:
     except metadata.PackageNotFoundError:
         requirements = []
     for text in requirements:
-        read = REQUIREMENT.fullmatch(text)
-        if read is None:
-            raise ValueError(f"overcast: cannot read the requirement {text!r} of the installed package")
-        library = Library(read["name"], read["at_least"] or "0")
-        found.setdefault(read["extra"] or "", []).append(library)
+        name, versions, condition = REQUIREMENT.fullmatch(text).groups("")  # type: ignore[union-attr] # as pip wrote it
+        extra = EXTRA.fullmatch(condition)
+        if condition and not extra:
+            continue
+        at_least = re.search(r">=\s*([\d.]+)", versions)
+        library = Library(name, at_least[1] if at_least else "0")
+        found.setdefault(extra[1] if extra else "", []).append(library)
     return found
 
 
