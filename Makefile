@@ -5,11 +5,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 # By environment, so that the tools that build the package are held to it too.
 PIP := PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
+IN_RELEASE := $(subst $(BIN),$(VENV)-release/bin,$(PIP))
 
 # One process per core. Tests of one file run in one of them, since many share what takes long to compute.
 SHARED := -n auto --dist loadfile
 
-.PHONY: demo test test-extras test-lowest check format bench bench-peers docs linkcheck judge picture clean
+.PHONY: demo test test-extras test-lowest coverage release-check check format bench bench-peers docs linkcheck judge picture clean
 
 demo: $(VENV)/user  ## the paper's synthetic figure at a small size
 	$(BIN)/overcast demo
@@ -18,7 +19,7 @@ test: check  ## everything CI runs, a thread each for the processes that share t
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest $(SHARED)
 
 test-extras:  ## each extra by itself, in a virtual environment of its own: is it enough for what it is for?
-	for extras in '' plot scores plot,scores experiments movielens dask; do \
+	for extras in '' plot scores plot,scores completion gym experiments movielens dask; do \
 		echo "with: $$extras" && $(PYTHON) -m venv --clear $(VENV)-extras && \
 		$(subst $(BIN),$(VENV)-extras/bin,$(PIP)) ".$${extras:+[$$extras]}" && \
 		(cd $(VENV)-extras && bin/python ../tests/extras.py "$$extras") || exit 1; \
@@ -29,6 +30,20 @@ test-lowest:  ## all tests with the lowest versions that pyproject.toml declares
 	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check uv  # pip takes the highest versions
 	$(VENV)-lowest/bin/uv pip install --quiet --python $(VENV)-lowest/bin/python --resolution lowest-direct --editable '.[dev]'
 	OPENBLAS_NUM_THREADS=1 $(VENV)-lowest/bin/pytest $(SHARED) -W ignore::DeprecationWarning  # old versions warn about what they are used with
+
+coverage: $(VENV)/dev  ## all tests, and which lines and branches of the package they run
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest $(SHARED) --cov
+
+release-check:  ## wheel and source archive as they would be released, installed and tried in an empty environment
+	rm -rf dist
+	$(PYTHON) -m venv --clear $(VENV)-release
+	$(IN_RELEASE) build
+	PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(VENV)-release/bin/python -m build --outdir dist
+	$(PYTHON) -m venv --clear $(VENV)-release
+	$(IN_RELEASE) dist/*.whl
+	cd $(VENV)-release && bin/python ../tests/release.py .. bare
+	$(IN_RELEASE) "$$(ls dist/*.whl)[experiments]"
+	cd $(VENV)-release && bin/python ../tests/release.py .. experiments
 
 check: $(VENV)/dev  ## format, lint, types, import contract
 	$(BIN)/ruff format --check .
@@ -93,4 +108,4 @@ $(VENV)/dev: pyproject.toml constraints.txt | $(BIN)/python
 	touch $@ $(VENV)/user
 
 clean:
-	rm -rf $(VENV) $(VENV)-extras $(VENV)-lowest $(VENV)-peers .mypy_cache .pytest_cache .ruff_cache overcast-out
+	rm -rf $(VENV) $(VENV)-extras $(VENV)-lowest $(VENV)-peers $(VENV)-release dist .coverage .mypy_cache .pytest_cache .ruff_cache overcast-out

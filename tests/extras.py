@@ -32,6 +32,9 @@ oc.KernelModel(oc.kernels.RBF(1.0), ridge=1.0)
 {RUNS}
 {CALIBRATION}
 assert found.verdict and runs.summary()
+{COMMAND}
+command()
+command("doctor")
 """,
     "plot": f"""
 {RUNS}
@@ -52,6 +55,16 @@ command("calibrate", "forecasts.csv")
 {COMMAND}
 command("reproduce", "synthetic", "--trials", "2", "--steps", "3", "--workers", "2")
 command("reproduce", "forecasts", "--trials", "2", "--steps", "20", "--workers", "1")
+""",
+    "completion": f"""
+{COMMAND}
+command("completion", "bash")
+""",
+    "gym": """
+world = oc.environments.as_gym(oc.environments.CoinFlip())
+world.reset(seed=0)
+world.step(1)
+assert oc.environments.from_gym(world) == oc.environments.CoinFlip()
 """,
     "movielens": """
 from pathlib import Path

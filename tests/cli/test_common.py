@@ -1,11 +1,14 @@
-"""Arguments that are not of their type, and tables in the terminal."""
+"""Arguments that are not of their type, tables in the terminal, colours and time."""
 
 from __future__ import annotations
+
+import io
+import time
 
 import pytest
 
 from overcast.cli import main
-from overcast.cli.common import print_rows
+from overcast.cli.common import Watch, painted, print_rows
 
 
 @pytest.mark.parametrize(
@@ -39,3 +42,47 @@ def test_first_columns_are_flush_left_and_the_others_flush_right(capsys: pytest.
         "a       long one     1.0",
         "longer  b",
     ]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("stream", "variables", "colours"),
+    [
+        (Terminal(), {}, True),
+        (Terminal(), {"NO_COLOR": ""}, True),
+        (Terminal(), {"NO_COLOR": "1"}, False),
+        (Terminal(), {"TERM": "dumb"}, False),
+        (io.StringIO(), {}, False),
+    ],
+    ids=["terminal", "empty NO_COLOR", "NO_COLOR", "dumb terminal", "pipe"],
+)
+def test_colours_are_for_terminals_that_want_them(
+    stream: io.StringIO, variables: dict[str, str], colours: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert painted("yes", 32) == ("\x1b[32myes\x1b[0m" if colours else "yes")
+
+
+def test_colours_do_not_move_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = Terminal()
+    monkeypatch.setattr("sys.stdout", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    print_rows([("a", "b"), ("long", "1")])
+    assert stream.getvalue() == "\x1b[1ma     b\x1b[0m\nlong  1\n"
+
+
+def test_laps_add_up_to_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([10.0, 13.0, 18.0, 20.0])
+    monkeypatch.setattr(time, "perf_counter", lambda: next(times))
+    watch = Watch()
+    assert [watch.lap(), watch.lap()] == [3.0, 5.0]
+    assert watch.whole == 10.0

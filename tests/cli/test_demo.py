@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -19,3 +20,8 @@ def test_the_demo_writes_all_files_and_prints_a_table(tmp_path: Path, monkeypatc
     assert text.startswith("Synthetic example: 3 trials of 5 steps, data generated from the seed")
     assert {path.name for path in (tmp_path / "demo").iterdir()} == FILES
     assert read_summary(tmp_path / "demo")["steps"] == 5
+    code, text, error = command("demo", "--out", tmp_path, "--json")
+    assert (code, error) == (0, "")
+    printed = json.loads(text)
+    assert printed["folder"] == str(tmp_path / "demo")
+    assert printed["variants"] == read_summary(tmp_path / "demo")["variants"]

@@ -15,7 +15,8 @@ import psutil
 import pytest
 
 import overcast
-from overcast.cli import main
+from overcast.cli import calibrate, entry, main
+from overcast.cli.entry import COMMANDS
 from overcast.experiments.engine import run
 from overcast.experiments.engine.experiment import Part
 
@@ -25,6 +26,59 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         main(["--version"])
     assert stop.value.code == 0
     assert capsys.readouterr().out == f"overcast {overcast.__version__}\n"
+
+
+def test_without_arguments_it_says_what_it_can_do(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    page = capsys.readouterr().out
+    assert page.startswith(f"{overcast.__doc__}\n")
+    for command in COMMANDS:
+        assert f"  {command.__name__.rpartition('.')[2]:<12}{command.HELP}\n" in page
+    assert "needs pip install" not in page, "everything is installed here"
+    with pytest.raises(SystemExit) as stop:
+        main(["--help"])
+    assert stop.value.code == 0
+    assert capsys.readouterr().out == page
+
+
+def test_it_says_which_command_needs_an_extra(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entry, "lacking", lambda extras: ["matplotlib"] if extras == "plot,scores" else [])
+    assert main([]) == 0
+    page = capsys.readouterr().out
+    assert f"{calibrate.HELP}\n{'':14}needs pip install 'overcast[plot,scores]'\n" in page
+    assert page.count("needs pip install") == 1
+
+
+def test_no_help_is_wider_than_80_columns(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for args in ([], *([command.__name__.rpartition(".")[2]] for command in COMMANDS)):
+        with pytest.raises(SystemExit):
+            main([*args, "--help"])
+        lines = capsys.readouterr().out.splitlines()
+        assert len(lines) > 5
+        assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["fly"], "overcast: COMMAND: invalid choice: 'fly'"),
+        (["reproduce"], "overcast reproduce: the following arguments are required: EXPERIMENT"),
+        (["reproduce", "synthetic", "--tri", "3"], "overcast: unrecognized arguments: --tri 3"),
+    ],
+)
+def test_what_is_not_understood_is_one_line(args: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The name of an option is not abbreviated, so that a new one cannot change what an old command means."""
+    with pytest.raises(SystemExit) as stop:
+        main(args)
+    assert stop.value.code == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(message)
+    assert printed.err.endswith(" --help\n")
+    assert printed.err.count("\n") == 1
 
 
 def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

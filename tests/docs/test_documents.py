@@ -31,6 +31,35 @@ def test_versions_agree() -> None:
     assert re.search(rf"^## {re.escape(oc.__version__)}\b", read("CHANGELOG.md"), re.MULTILINE)
 
 
+def test_the_paper_is_cited_as_it_was_published() -> None:
+    citation = read("CITATION.cff")
+    for part in (
+        "title: Stochastic Bandits with Context Distributions\n",
+        "family-names: Kirschner\n      given-names: Johannes\n",
+        "family-names: Krause\n      given-names: Andreas\n",
+        "Advances in Neural Information Processing Systems 32\n",
+        "year: 2019\n",
+    ):
+        assert part in citation
+    link = re.findall(r"url: (\S+)", citation)
+    assert len(link) == 1
+    assert f'Paper = "{link[0]}"' in read("pyproject.toml")
+
+
+def test_links_to_files_lead_somewhere() -> None:
+    documents = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
+    assert len(documents) >= 7
+    for document in documents:
+        for link in re.findall(r"\]\(([^)#\s]+)", document.read_text(encoding="utf-8")):
+            assert link.startswith("https://") or (document.parent / link).exists(), f"{document.name}: {link}"
+
+
+def test_hooks_before_a_commit_run_the_tools_of_make_check() -> None:
+    checked = re.findall(r"\$\(BIN\)/([\w-]+)", read("Makefile").split("\ncheck:")[1].split("\n\n")[0])
+    hooked = re.findall(r"entry: \.venv/bin/([\w-]+)", read(".pre-commit-config.yaml"))
+    assert hooked == checked
+
+
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
 def test_every_public_name_is_in_the_documents(module: ModuleType) -> None:
     words = set(re.findall(r"\w+", read("README.md") + read("CHANGELOG.md") + read("CONTRIBUTING.md")))

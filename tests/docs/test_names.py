@@ -16,7 +16,7 @@ from examples import modules
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))
-DOCUMENTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", *PAGES)
+DOCUMENTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SUPPORT.md", *PAGES)
 FILES = {"csv", "html", "json", "md", "parquet", "pdf", "png", "py", "toml", "txt"}
 OTHERS = {"concurrent"}  # packages of others
 

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
-from overcast.cli.common import Commands, print_rows, progress
+from overcast.cli.common import Commands, add_json, print_json, print_rows, progress
+
+HELP = "speed side by side with bare NumPy and with other packages"
+EXTRAS = "experiments"
 
 
 def add_to(commands: Commands) -> None:
     parser = commands.add_parser(
         "bench",
-        help="speed side by side with bare NumPy and with other packages",
+        help=HELP,
         description="Time a decision and its update on the same rounds: this package, the bare NumPy and SciPy calls, "
         "and with --peers all other bandit packages that are installed. Entries take turns on one thread. All that "
         "solve the same problem by the same rule must make the same choices, and the table says whether they do.",
     )
     parser.add_argument("--peers", action="store_true", help="race the installed peers too")
     parser.add_argument("--quick", action="store_true", help="few rounds, for a first look")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    add_json(parser)
     parser.add_argument("--picture", type=Path, metavar="FILE", help="draw the bars into this file, e.g. peers.png")
     parser.set_defaults(run=_run, resumes=False)
 
@@ -42,7 +44,7 @@ def _run(args: argparse.Namespace) -> None:
     if args.picture:
         write_figure(report.draw(found), args.picture)
     if args.json:
-        print(json.dumps(report.record(found, missing), indent=1))
+        print_json(report.record(found, missing))
         return
     for name, rows in report.tables(found):
         print(f"{name}\n")

@@ -7,11 +7,14 @@ from pathlib import Path
 
 from overcast.cli.common import Commands, add_out, made, print_rows
 
+HELP = "judge forecasts by what happened"
+EXTRAS = "plot,scores"
+
 
 def add_to(commands: Commands) -> None:
     parser = commands.add_parser(
         "calibrate",
-        help="judge forecasts by what happened",
+        help=HELP,
         description="Judge forecasts by what happened, and say what recalibration would have made of them.",
         epilog="A row is a forecast, in order of time. Columns: NAME for what happened, with the members of an "
         "ensemble in NAMEfc.1, NAMEfc.2, ... (or from 0), or NAME_mean and NAME_sd of a normal forecast; any number of "

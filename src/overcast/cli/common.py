@@ -1,12 +1,16 @@
-"""What several commands share: types of arguments, options, tables and progress."""
+"""What several commands share: types of arguments, options, tables, colours, progress and time."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
+import os
+import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from overcast import _check
 
@@ -18,7 +22,13 @@ Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 def add_out(parser: argparse.ArgumentParser) -> None:
     """Add the option for the folder to write to."""
-    parser.add_argument("--out", type=Path, default=Path("overcast-out"), help="folder to write to (%(default)s)")
+    out = Path("overcast-out")
+    parser.add_argument("--out", type=Path, metavar="DIR", default=out, help="folder to write to (%(default)s)")
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add the option that prints JSON instead of tables."""
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
 def made(folder: Path) -> Path:
@@ -66,12 +76,46 @@ def progress(total: int, name: str, unit: str) -> tqdm[NoReturn]:
     return tqdm(total=total, desc=name, unit=unit, disable=None)
 
 
+class Watch:
+    """Tells how long the user has waited since the command began, and since it last said so.
+
+    Before that, Python has loaded the package, for which it takes less than a second.
+    """
+
+    def __init__(self) -> None:
+        self._start = self._last = time.perf_counter()
+
+    @property
+    def whole(self) -> float:
+        return time.perf_counter() - self._start
+
+    def lap(self) -> float:
+        """Return the seconds since the last call, or since the beginning."""
+        before, self._last = self._last, time.perf_counter()
+        return self._last - before
+
+
+def print_json(found: dict[str, Any]) -> None:
+    print(json.dumps(found, indent=2))
+
+
 def print_rows(rows: Sequence[tuple[str, ...]], left: int = 1) -> None:
-    """Print a table, its first `left` columns flush left and the others flush right."""
+    """Print a table below its header, its first `left` columns flush left and the others flush right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
+    for number, row in enumerate(rows):
         cells = [
             cell.ljust(width) if i < left else cell.rjust(width)
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
-        print("  ".join(cells).rstrip())
+        text = "  ".join(cells).rstrip()
+        print(text if number else bold(text))
+
+
+def bold(text: str) -> str:
+    return painted(text, 1)
+
+
+def painted(text: str, code: int) -> str:
+    """Return text with an ANSI code on a terminal that takes colours, and as it is elsewhere or if NO_COLOR is set."""
+    takes = sys.stdout.isatty() and os.environ.get("TERM") != "dumb" and not os.environ.get("NO_COLOR")
+    return f"\x1b[{code}m{text}\x1b[0m" if takes else text

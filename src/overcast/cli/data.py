@@ -9,10 +9,13 @@ from pathlib import Path
 
 from overcast.cli.common import Commands, made
 
+HELP = "download data that may not be passed on"
+EXTRAS = "movielens"
+
 
 def add_to(commands: Commands) -> None:
-    parser = commands.add_parser("data", help="download data that may not be passed on")
-    parser.add_argument("name", choices=["movielens"], help="which data")
+    parser = commands.add_parser("data", help=HELP, description=f"{HELP.capitalize()}: MovieLens-1M.")
+    parser.add_argument("name", choices=["movielens"], metavar="NAME", help="movielens")
     parser.add_argument("--to", type=Path, metavar="DIR", help="folder to unpack in (the user's data directory)")
     parser.add_argument("--accept-licence", action="store_true", help="accept its terms of use without being asked")
     parser.set_defaults(run=_run)

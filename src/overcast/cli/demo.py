@@ -6,15 +6,19 @@ import argparse
 import os
 from dataclasses import replace
 
-from overcast.cli.common import Commands, add_out
-from overcast.cli.reproduce import reproduce_one
+from overcast.cli.common import Commands, add_json, add_out
+from overcast.cli.running import reproduce_one
+
+HELP = "the paper's synthetic figure at a small size"
+EXTRAS = "experiments"
 
 TRIALS, STEPS = 50, 500
 
 
 def add_to(commands: Commands) -> None:
-    parser = commands.add_parser("demo", help="the paper's synthetic figure at a small size")
+    parser = commands.add_parser("demo", help=HELP, description=f"Draw {HELP}: {TRIALS} trials of {STEPS} steps.")
     add_out(parser)
+    add_json(parser)
     parser.set_defaults(run=_run)
 
 
@@ -23,4 +27,6 @@ def _run(args: argparse.Namespace) -> None:
     from overcast.experiments.figures.problems import synthetic
 
     with process_executor(os.cpu_count() or 1) as executor:
-        reproduce_one(replace(synthetic(), trials=TRIALS, steps=STEPS), args.out / "demo", executor)
+        experiment = replace(synthetic(), trials=TRIALS, steps=STEPS)
+        show = reproduce_one(experiment, args.out / "demo", executor, args)
+    show()

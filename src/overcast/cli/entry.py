@@ -7,27 +7,77 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any, NoReturn
 
 import overcast
-from overcast.cli import bench, calibrate, data, demo, reproduce
+from overcast.cli import bench, calibrate, completion, data, demo, doctor, reproduce
+from overcast.cli.common import Watch, bold
+from overcast.cli.extras import lacking
 
-#: the modules that come with the extra of this name; all others that a command may miss come with experiments
-MOVIELENS = ("platformdirs", "pooch", "requests", "surprise")
+COMMANDS = (demo, reproduce, calibrate, bench, data, doctor, completion)
+
+#: the extras of the modules that a command may miss; all others come with experiments
+EXTRAS = {**dict.fromkeys(("platformdirs", "pooch", "requests", "surprise"), "movielens"), "shtab": "completion"}
+
+NEXT = (
+    "Start with `overcast demo`, or judge forecasts of your own with",
+    "`overcast calibrate forecasts.csv`. `overcast COMMAND --help` says what a",
+    "command takes, and `overcast --version` which version this is.",
+)
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that says in one line what is wrong, and takes options by their whole names only."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**{"allow_abbrev": False, **given})
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message.removeprefix('argument ')}; see {self.prog} --help\n")
+
+
+class Front(Parser):
+    """The parser of the whole command; its help is a page that says what the command can do."""
+
+    def format_help(self) -> str:
+        return _page()
+
+
+def build() -> Parser:
+    """Return the parser of the command with all its subcommands."""
+    parser = Front(prog="overcast")
+    parser.add_argument("--version", action="version", version=f"overcast {overcast.__version__}", help="the version")
+    parser.set_defaults(run=_overview, resumes=True)
+    commands = parser.add_subparsers(metavar="COMMAND", parser_class=Parser)
+    for command in COMMANDS:
+        command.add_to(commands)
+    return parser
+
+
+def _overview(args: argparse.Namespace) -> None:
+    print(_page(), end="")
+
+
+def _page() -> str:
+    """Return what the command can do, and which of it needs an extra that is not there."""
+    lines = [str(overcast.__doc__), "", f"{bold('usage')}: overcast COMMAND [OPTIONS]", ""]
+    for command in COMMANDS:
+        name = command.__name__.rpartition(".")[2]
+        lines.append(f"  {bold(f'{name:<12}')}{command.HELP}")
+        if lacking(command.EXTRAS):
+            lines.append(f"{'':14}needs pip install 'overcast[{command.EXTRAS}]'")
+    return "\n".join([*lines, "", *NEXT, ""])
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code."""
-    parser = argparse.ArgumentParser(prog="overcast", description=overcast.__doc__)
-    parser.add_argument("--version", action="version", version=f"overcast {overcast.__version__}")
-    parser.set_defaults(resumes=True)
-    commands = parser.add_subparsers(required=True, metavar="command")
-    for command in (demo, reproduce, calibrate, bench, data):
-        command.add_to(commands)
-    args = parser.parse_args(argv)
+    watch = Watch()
+    args = build().parse_args(argv)
+    args.watch = watch
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without ± shows a question mark
     try:
-        args.run(args)
+        code = args.run(args)
         sys.stdout.flush()  # so that a reader who went away is noticed here
     except KeyboardInterrupt:
         resume = "; run the same command again to go on from here" if args.resumes else ""
@@ -37,7 +87,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads what is still to be written
         return 141
     except ModuleNotFoundError as error:
-        extra = "movielens" if error.name in MOVIELENS else "experiments"
+        extra = EXTRAS.get(error.name or "", "experiments")
         print(f"overcast: needs {error.name}; install it with pip install 'overcast[{extra}]'", file=sys.stderr)
         return 1
     except (ValueError, TypeError, OSError, ImportError, RuntimeError, MemoryError) as error:
@@ -45,4 +95,4 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print(f"overcast: {error}", file=sys.stderr)
         return 1
-    return 0
+    return code or 0

@@ -6,20 +6,20 @@ import argparse
 import os
 from collections.abc import Callable
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from overcast.cli.common import Commands, add_out, betas, made, noise_values, print_rows, progress, whole
+from overcast.cli.common import Commands, add_json, add_out, betas, made, noise_values, progress, whole
+from overcast.cli.running import compare_all, executor_of, reproduce_all, reproduce_one, run_forecasts
 from overcast.environments.crop_trials import BELIEF, BeliefKind
 
 if TYPE_CHECKING:
-    from overcast.experiments.comparisons.comparison import Comparison
     from overcast.experiments.engine.experiment import Experiment
-    from overcast.experiments.engine.outcome import Verdict
-    from overcast.experiments.figures.reproduce import Reproduction
+
+HELP = "a figure of the paper, or a comparison"
+EXTRAS = "experiments"
 
 QUICK: dict[str, Any] = {"trials": 20, "steps": 100}
 
@@ -30,30 +30,42 @@ USED_BY = {"data": ("movielens", "crops", "forecasts"), "noise": ("movielens",),
 
 
 def add_to(commands: Commands) -> None:
-    help_ = "a figure of the paper or of its kernelised algorithm, or a comparison"
-    parser = commands.add_parser("reproduce", help=help_)
+    parser = commands.add_parser(
+        "reproduce",
+        help=HELP,
+        description="Run an experiment and write summary.json, curves, figure and report.html. The same command again "
+        "goes on with an interrupted run.",
+    )
     names = [*FIGURE_1, "all", "kernel", "forecasts", *COMPARISONS]
-    parser.add_argument("experiment", choices=names, help="which figure")
+    which = f"{', '.join(names[:-1])} or {names[-1]}"
+    parser.add_argument("experiment", choices=names, metavar="EXPERIMENT", help=which)
     parser.add_argument("--data", type=Path, metavar="DIR", help="folder with the data (all but synthetic, kernel)")
-    parser.add_argument("--trials", type=whole, help="independent trials (the experiment's own number)")
-    parser.add_argument("--steps", type=whole, help="rounds per trial (the experiment's own number)")
-    parser.add_argument("--betas", type=betas, help="tune over a grid, e.g. 0.5,1,2,5,10 (the experiment's own beta)")
+    parser.add_argument("--trials", metavar="N", type=whole, help="independent trials (the experiment's own number)")
+    parser.add_argument("--steps", metavar="N", type=whole, help="rounds per trial (the experiment's own number)")
+    parser.add_argument(
+        "--betas", metavar="LIST", type=betas, help="tune over a grid, e.g. 0.5,1,2,5,10 (the experiment's own beta)"
+    )
     values = "values to draw reward noise from: --noise=-1,0,1, or 0 for none (movielens)"
-    parser.add_argument("--noise", type=noise_values, help=values)
-    known = f"what is known about a season before it (crops; {BELIEF})"
-    parser.add_argument("--belief", choices=get_args(BeliefKind), help=known)
-    parser.add_argument("--seed", type=partial(whole, at_least=0), default=0, help="seed of the trials (%(default)s)")
+    parser.add_argument("--noise", metavar="LIST", type=noise_values, help=values)
+    kinds = get_args(BeliefKind)
+    known = f"what is known about a season before it: {', '.join(kinds)} (crops; {BELIEF})"
+    parser.add_argument("--belief", metavar="KIND", choices=kinds, help=known)
+    parser.add_argument(
+        "--seed", metavar="N", type=partial(whole, at_least=0), default=0, help="seed of the trials (%(default)s)"
+    )
     add_out(parser)
-    parser.add_argument("--workers", type=whole, default=os.cpu_count() or 1, help="processes (%(default)s)")
+    parser.add_argument(
+        "--workers", metavar="N", type=whole, default=os.cpu_count() or 1, help="processes (%(default)s)"
+    )
     parser.add_argument("--dask", metavar="ADDRESS", help="run on the workers of this Dask scheduler instead")
     parser.add_argument("--quick", action="store_true", help="{trials} trials of {steps} steps".format(**QUICK))
+    add_json(parser)
     parser.set_defaults(run=_run)
 
 
 def _run(args: argparse.Namespace) -> None:
     from overcast.experiments.comparisons.policies import Policies
     from overcast.experiments.comparisons.untuned import Untuned
-    from overcast.experiments.figures.reproduce import side_by_side
 
     names = FIGURE_1 if args.experiment in ("all", *COMPARISONS) else (args.experiment,)
     for option, users in USED_BY.items():
@@ -63,11 +75,11 @@ def _run(args: argparse.Namespace) -> None:
     size: dict[str, Any] = dict(QUICK) if args.quick else {}
     size |= {name: getattr(args, name) for name in ("trials", "steps") if getattr(args, name) is not None}
     if args.experiment == "forecasts":
-        _forecasts(args, **size)
+        run_forecasts(args, **size)
         return
     # All data is read before any is worked on, so that a fault in the last data set shows at once.
     prepared = [_prepare(name, args) for name in names]
-    with _executor(args) as executor:
+    with executor_of(args) as executor:
         experiments = [prepare(executor) for prepare in prepared]
         comparison = {"untuned": Untuned(), "policies": Policies()}.get(args.experiment)
         if comparison is not None:
@@ -76,73 +88,12 @@ def _run(args: argparse.Namespace) -> None:
         if args.betas:
             experiments = [experiment.tuned_over(args.betas) for experiment in experiments]
         if comparison is not None:
-            _compare(comparison, experiments, args.out / comparison.name, executor)
-            return
-        found = [reproduce_one(experiment, args.out / experiment.name, executor) for experiment in experiments]
-    if len(found) > 1:
-        folder = made(args.out / args.experiment)
-        side_by_side(found, folder)
-        print(f"\nAll side by side: {folder / 'report.html'} or {folder / 'figure.png'}")
-
-
-def reproduce_one(experiment: Experiment, folder: Path, executor: Executor | None) -> Reproduction:
-    """Run one experiment with a progress bar, write its files, and print what it found."""
-    from overcast.experiments.figures.drawing import final_regrets, notes
-    from overcast.experiments.figures.reproduce import reproduce
-
-    with progress(len(list(experiment.parts())), experiment.name, "part") as bar:
-        found = reproduce(experiment, made(folder), executor, bar.update)
-    e = found.outcome.experiment
-    print(f"{e.title}: {e.trials} trials of {e.steps} steps, data {e.data}\n")
-    print_rows([("learner sees", "beta", "regret", "expected regret"), *final_regrets(found.outcome)])
-    print("\nAfter the last step, mean over trials ± two standard errors.", *notes(found.outcome), sep="\n")
-    which = "this run on generated data" if e.found.get("generated") else "this run"
-    _print_verdicts(f"What the paper says about figure {e.figure}, and whether {which} shows it:", found.verdicts)
-    print(f"\n{found.outcome.wall_seconds:.1f} s. Open {folder / 'report.html'} or {folder / 'figure.png'}")
-    return found
-
-
-def _compare(comparison: Comparison, experiments: list[Experiment], folder: Path, executor: Executor | None) -> None:
-    from overcast.experiments.comparisons.comparison import compare
-
-    with progress(sum(len(list(experiment.parts())) for experiment in experiments), comparison.name, "part") as bar:
-        found = compare(comparison, experiments, made(folder), executor, bar.update)
-    for table in found.tables:
-        print(f"{table.title}\n")
-        print_rows([table.header, *table.rows])
-        print(f"\n{table.note}\n")
-    said = dict.fromkeys(note for outcome in found.outcomes for note in outcome.experiment.notes)
-    print("After the last step, mean over trials ± two standard errors.", *said, sep="\n")
-    _print_verdicts("What is claimed, and whether this run shows it:", found.verdicts)
-    seconds = sum(outcome.wall_seconds for outcome in found.outcomes)
-    print(f"\n{seconds:.1f} s. Open {folder / 'report.html'} or {folder / 'figure.png'}")
-
-
-def _print_verdicts(heading: str, verdicts: list[Verdict]) -> None:
-    """Print verdicts below a heading; print nothing if there are none."""
-    if verdicts:
-        print(f"\n{heading}")
-    for verdict in verdicts:
-        print(f"{verdict.shown:>8}  {verdict.claim}\n{'':10}{verdict.evidence}")
-
-
-def _forecasts(args: argparse.Namespace, trials: int | None = None, steps: int | None = None) -> None:
-    from overcast.datasets.forecasts import generated_forecasts, read_innsbruck
-    from overcast.experiments.comparisons import forecasts
-
-    if args.betas:
-        raise ValueError("--betas is for the figures of the paper, got it with forecasts")
-    record = generated_forecasts() if args.data is None else read_innsbruck(args.data, "temp")
-    record = record.first(steps or len(record.outcomes))
-    trials = trials or forecasts.TRIALS
-    folder = made(args.out / "forecasts")
-    with progress(trials, "forecasts", "trial") as bar, _executor(args) as executor:
-        found = forecasts.run(record, trials, args.seed, folder, executor, bar.update)
-    print(f"Frost protection by forecasts: {trials} trials of {len(record.outcomes)} steps, data {record.source}\n")
-    print_rows([("forecasts", "80 % covers", "regret", "regret, rewards known"), *found.rows()])
-    said = "Coverage over the second half; regret after the last step, mean over trials ± two standard errors."
-    print(f"\n{said}", *found.notes(), sep="\n")
-    print(f"\n{found.seconds:.1f} s. Open {folder / 'figure.png'} or {folder / 'calibration.png'}")
+            show = compare_all(comparison, experiments, args, executor)
+        elif args.experiment == "all":
+            show = reproduce_all(experiments, args, executor)
+        else:
+            show = reproduce_one(experiments[0], args.out / experiments[0].name, executor, args)
+    show()
 
 
 def _prepare(name: str, args: argparse.Namespace) -> Callable[[Executor | None], Experiment]:
@@ -171,9 +122,3 @@ def _prepare(name: str, args: argparse.Namespace) -> Callable[[Executor | None],
             data.climate(problems.CLIMATE_YEARS)  # raises unless there is a history
         return lambda executor: problems.crops(data, fit_yields(data), args.belief or BELIEF)
     return lambda executor: problems.synthetic() if name == "synthetic" else problems.kernel()
-
-
-def _executor(args: argparse.Namespace) -> AbstractContextManager[Executor | None]:
-    from overcast.experiments.engine import executors
-
-    return executors.dask_executor(args.dask) if args.dask else executors.process_executor(args.workers)

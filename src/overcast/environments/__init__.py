@@ -5,6 +5,7 @@ from overcast.environments.base import Environment, Round, Rounds, Trial, Trials
 from overcast.environments.coin_flip import CoinFlip
 from overcast.environments.crop_trials import CropTrials
 from overcast.environments.drifting import Drifting
+from overcast.environments.gym import as_gym, from_gym
 from overcast.environments.movielens import MovieLens
 from overcast.environments.rkhs import RKHS
 from overcast.environments.synthetic import Synthetic
@@ -23,4 +24,6 @@ __all__ = [
     "Trial",
     "Trials",
     "VectorEnvironment",
+    "as_gym",
+    "from_gym",
 ]

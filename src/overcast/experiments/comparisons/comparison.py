@@ -67,11 +67,12 @@ class Comparison(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """The outcomes of a comparison, with its tables and verdicts."""
+    """The outcomes of a comparison, with its tables, verdicts and summary."""
 
     outcomes: list[Outcome]
     tables: list[Table]
     verdicts: list[Verdict]
+    summary: dict[str, Any]
 
 
 def compare(
@@ -79,7 +80,15 @@ def compare(
 ) -> Compared:
     """Run the experiments; write summary.json, curves.parquet, figure.png, figure.pdf and report.html to `folder`."""
     outcomes = [run(experiment, folder, executor, done) for experiment in experiments]
-    found = Compared(outcomes, comparison.tables(outcomes), comparison.verdicts(outcomes))
+    verdicts = comparison.verdicts(outcomes)
+    summary = {
+        "experiment": comparison.name,
+        "seconds": round(sum(outcome.wall_seconds for outcome in outcomes), 3),
+        "versions": versions(),
+        "experiments": [{**o.summary(comparison.variants(o)), **comparison.found(o)} for o in outcomes],
+        "claims": [asdict(verdict) for verdict in verdicts],
+    }
+    found = Compared(outcomes, comparison.tables(outcomes), verdicts, summary)
     figure = comparison.draw(outcomes)
     write_figure(figure, folder)
     write_page("comparison.html", comparison.title, figure, folder, found=found)
@@ -89,13 +98,6 @@ def compare(
         for line in comparison.variants(outcome)
     ]
     write_curves(curves, folder)
-    summary = {
-        "experiment": comparison.name,
-        "seconds": round(sum(outcome.wall_seconds for outcome in outcomes), 3),
-        "versions": versions(),
-        "experiments": [{**o.summary(comparison.variants(o)), **comparison.found(o)} for o in outcomes],
-        "claims": [asdict(verdict) for verdict in found.verdicts],
-    }
     write_summary(summary, folder)
     return found
 

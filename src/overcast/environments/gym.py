@@ -1,0 +1,128 @@
+"""Environments as Gymnasium has them, and back. Gymnasium is loaded when it is asked for (extra `gym`)."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from overcast import _check
+from overcast._check import Array
+from overcast.beliefs.point import PointMass
+from overcast.environments.base import Environment, Round, Trial
+
+if TYPE_CHECKING:
+    from gymnasium import Env
+
+    from overcast.environments.belief_env import BeliefEnv
+
+NEEDED = "Gymnasium; install it with pip install 'overcast[gym]'"
+
+
+def as_gym(env: Environment, steps: int = 1000, points: int | None = None) -> BeliefEnv:
+    """Return an environment as a `gymnasium.Env` in which an episode is a trial and a step is a round.
+
+    An observation is a dictionary of arrays: `actions` (k, a), the vectors of the actions in this trial, and what is
+    known about the context: `mean` (c,) and `cov` (c, c) of the belief, or `points` (n, c) drawn from it.
+    `gymnasium.wrappers.FlattenObservation` makes one vector of them, in the order of their names. The belief itself is
+    the attribute `belief`.
+
+    An action is the index of a row of `actions`. Its reward is y_t, with noise. `step` tells in `info` what has become
+    of the round: `context` (c,), `rewards` (k,) without noise and `expected` (k,). Regret, equation (1) of the
+    paper, is rewards[expected.argmax()] - rewards[action].
+    The seed given to `reset` decides on all that follows, episodes without a seed of their own included.
+
+    Parameters
+    ----------
+    env : any environment
+    steps : rounds after which an episode is truncated; no episode terminates
+    points : None for mean and covariance, n for n draws from the belief
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> world = as_gym(oc.environments.CoinFlip(), steps=100)
+    >>> observation, info = world.reset(seed=0)
+    >>> observation["mean"]
+    array([0.4, 0.6])
+    >>> observation, reward, terminated, truncated, info = world.step(1)
+    >>> sorted(info)
+    ['context', 'expected', 'rewards']
+    """
+    if not isinstance(env, Environment):
+        raise TypeError(f"as_gym: env must have a method start(rng), got {_check.short(env)}")
+    try:
+        from overcast.environments.belief_env import BeliefEnv
+    except ModuleNotFoundError:
+        raise ImportError(f"as_gym needs {NEEDED}") from None
+    return BeliefEnv(env, steps, points)
+
+
+def from_gym(env: Env[Any, Any]) -> Environment:
+    """Return a Gymnasium environment with finitely many actions as an environment to simulate in.
+
+    What `as_gym` made becomes the environment that it was made of. Any other one must have `Discrete` actions, which
+    become unit vectors, and observations in a `Box`, which become contexts known exactly. Each step is a round; an
+    episode that ends is followed by the next one. Gymnasium tells the reward of one action only, so each round is
+    tried with every action on a copy of `env`. What it pays counts as f(x, c_t): noise, if there is any, cannot be
+    told apart, and regret then compares with the luckiest action.
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> world = oc.environments.as_gym(oc.environments.CoinFlip())
+    >>> from_gym(world)
+    CoinFlip(p=0.6, noise=0.1)
+    """
+    try:
+        import gymnasium
+    except ModuleNotFoundError:
+        raise ImportError(f"from_gym needs {NEEDED}") from None
+    from overcast.environments.belief_env import BeliefEnv
+
+    if isinstance(env, BeliefEnv):
+        return env.env
+    if not isinstance(env, gymnasium.Env):
+        raise TypeError(f"from_gym: env must be a gymnasium.Env, got {_check.short(env)}")
+    if not isinstance(env.action_space, gymnasium.spaces.Discrete):
+        raise ValueError(f"from_gym: env must have Discrete actions, got {env.action_space}")
+    if not isinstance(env.observation_space, gymnasium.spaces.Box):
+        hint = "gymnasium.wrappers.FlattenObservation may help"
+        raise ValueError(f"from_gym: env must have observations in a Box, got {env.observation_space}; {hint}")
+    return _FromGym(env)
+
+
+class _FromGym:
+    def __init__(self, env: Env[Any, Any]) -> None:
+        self._env = env
+
+    def start(self, rng: np.random.Generator) -> Trial:
+        return _GymTrial(copy.deepcopy(self._env), int(rng.integers(1 << 31)))
+
+
+class _GymTrial:
+    def __init__(self, env: Env[Any, Any], seed: int) -> None:
+        space: Any = env.action_space
+        self._first, self.actions = int(space.start), np.eye(int(space.n))
+        self._env = env
+        self._seen = _context(env.reset(seed=seed)[0])
+        self._tried: list[tuple[Env[Any, Any], Array]] = []
+
+    def step(self, past: NDArray[np.intp]) -> Round:
+        if len(past):
+            self._env, self._seen = self._tried[past[-1]]
+        self._tried, rewards = [], np.empty(len(self.actions))
+        for index in range(len(self.actions)):
+            env = copy.deepcopy(self._env)
+            observation, reward, terminated, truncated, _ = env.step(self._first + index)
+            if terminated or truncated:
+                observation, _ = env.reset()
+            self._tried.append((env, _context(observation)))
+            rewards[index] = reward
+        return Round(PointMass(self._seen), self._seen, rewards, rewards, 0.0)
+
+
+def _context(observation: Any) -> Array:
+    return np.array(observation, dtype=np.float64).ravel()
