@@ -112,7 +112,7 @@ def test_outcomes_that_no_correction_can_take_are_refused_at_once(outcome: float
     decision = bandit.decide(oc.Gaussian([1.0, 1.0], 0.5))
     with (
         unchanged(bandit),
-        pytest.raises(ValueError, match=r"^(Recalibrated|LinearModel): "),
+        pytest.raises(ValueError, match=r"^(Recalibrated|LinearModel|KernelModel): "),
         np.errstate(all="ignore"),
     ):
         bandit.learn(decision, 1.0, context=[outcome, 1.0])

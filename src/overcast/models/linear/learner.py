@@ -71,9 +71,10 @@ class LinearLearner(LastingLearner):
 
     def evidence(self, view: View, index: Index) -> Row:
         row = self.design.row(view, index, self.fit.aware)
-        # Features that are not finite give scores that are not. Their covariance counts only when the reward has come.
-        if row.cov is not None and row.cov.ndim == 1 and not _finite(row.cov):
-            raise too_large("LinearModel")
+        # A decision that cannot be learnt is not made.
+        for part in (row.psi, row.cov):
+            if part is not None and part.ndim == 1 and not _finite(part):
+                raise too_large("LinearModel")
         return row
 
     def learn(self, evidence: Row, reward: float | Array) -> None:
