@@ -249,7 +249,8 @@ class Bandit:
                         evidence = seer.evidence(revealed, index)
                 if self._recalibrated is not None and stated is not None:
                     lesson = self._recalibrated.lesson(stated, context)
-            with _threads_for(learner):
+            # Numbers that the caller's own settings call errors may not stop half-way.
+            with _threads_for(learner), np.errstate(all="ignore"):
                 learner.learn(evidence, reward)
             if self._recalibrated is not None and lesson is not None:
                 self._recalibrated.take(lesson)
