@@ -7,11 +7,15 @@ import os
 import signal
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.stats
+import xarray as xr
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -152,6 +156,33 @@ def test_what_is_no_event_is_refused(event: Any) -> None:
     bandit = Life("ridge", 0).bandit
     with unchanged(bandit), pytest.raises((ValueError, TypeError), match=r"^(replay|Decision): [^\n]+$"):
         events.apply(bandit, event)
+
+
+MEMBERS = xr.DataArray([[1.0, 2.0, 4.0], [0.5, 0.0, 0.1]], dims=("variable", "member"))
+
+
+@pytest.mark.parametrize(
+    "belief",
+    [MEMBERS, MEMBERS.to_dataset("variable"), pd.DataFrame([[1.0, 2.0]]), scipy.stats.norm([1.0, 2.0], 0.5), (1, 2)],
+    ids=lambda belief: type(belief).__name__,
+)
+@pytest.mark.parametrize("reward", [0.5, True, Fraction(1, 3), np.float32(0.1), [1.0, np.True_], np.array([1, 2])])
+def test_whatever_is_a_belief_or_a_reward_can_be_observed_and_written_down(belief: Any, reward: Any) -> None:
+    life = Life("ridge", 0, named=True)
+    many = np.ndim(reward) > 0
+    given = (["a"] * 2, [belief, belief], reward) if many else ("a", belief, reward)
+    life.bandit.observe(*given)
+    event = json.loads(json.dumps(events.observed(*given), allow_nan=False))
+    assert differences(oc.replay(life.config, [event]), life.bandit) == []
+
+
+@pytest.mark.parametrize("names", [["new"], ("new",), {"new"}, {"new": 1}.keys(), np.array(["new"])], ids=repr)
+def test_names_alone_can_be_added_and_written_down(names: Any) -> None:
+    made = ["a", "b"], oc.LinearModel(oc.features.Disjoint(2), ridge=1.0), oc.UCB()
+    bandit = oc.Bandit(*made)
+    bandit.add_actions(names)
+    event = json.loads(json.dumps(events.added(names), allow_nan=False))
+    assert differences(oc.replay(events.config(*made), [event]), bandit) == []
 
 
 def test_what_is_code_has_no_event() -> None:

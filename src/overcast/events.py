@@ -9,7 +9,7 @@ records.
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,12 @@ from overcast import _check, _memory, _storage
 from overcast._random import Stream
 from overcast.actions import Actions
 from overcast.bandit import Bandit
-from overcast.beliefs import Belief, belief_from_json
+from overcast.beliefs import Belief, as_belief, belief_from_json
 from overcast.calibration import Recalibrated
 from overcast.decision import Decision
 from overcast.models.base import Model
 from overcast.models.kernel.hyperparameters import Fitted
+from overcast.observations import checked_reward
 from overcast.policies.base import Policy
 from overcast.round import Samples
 
@@ -62,7 +63,7 @@ def decided(decision: Decision) -> Event:
 
 def learnt(decision: Decision | str, reward: float, context: Any = None) -> Event:
     """Return the event of a reward; the arguments are those of `Bandit.learn`."""
-    return {"event": "learn", "id": _id(decision), "reward": _plain(reward), "context": _plain(context)}
+    return {"event": "learn", "id": _id(decision), "reward": checked_reward(reward), "context": _plain(context)}
 
 
 def forgotten(decision: Decision | str) -> Event:
@@ -72,8 +73,14 @@ def forgotten(decision: Decision | str) -> Event:
 
 def observed(action: Any, belief: Any, reward: Any, context: Any = None) -> Event:
     """Return the event of rounds that somebody else decided; the arguments are those of `Bandit.observe`."""
-    given = {"action": action, "belief": belief, "reward": reward, "context": context}
-    return {"event": "observe"} | {name: _plain(value) for name, value in given.items()}
+    many = np.ndim(reward) > 0
+    return {
+        "event": "observe",
+        "action": _plain(action),
+        "belief": _plain(_beliefs(belief) if many else _belief(belief)),
+        "reward": [checked_reward(one) for one in reward] if many else checked_reward(reward),
+        "context": _plain(context),
+    }
 
 
 def added(actions: Any) -> Event:
@@ -83,7 +90,7 @@ def added(actions: Any) -> Event:
         assert found.names is not None
         names = [_check.name("events.added", name) for name in found.names]
         return {"event": "add", "names": names, "vectors": found.vectors.tolist()}
-    plain = _plain(actions)
+    plain = _plain(list(actions) if isinstance(actions, Collection) else actions)
     alone = isinstance(plain, list) and all(isinstance(item, str) for item in plain)
     return {"event": "add", "names": plain if alone else None, "vectors": None if alone else plain}
 
@@ -247,6 +254,19 @@ def _config(name: str, value: Model | Policy) -> Any:
     if out is None:
         raise TypeError(f"events: {name} must not hold a function or a class of your own, got {_check.short(value)}")
     return out
+
+
+def _beliefs(items: Any) -> Any:
+    """Return many beliefs such that `_plain` makes JSON data of them: the rows of a table, or the items of a list."""
+    if hasattr(items, "to_numpy") and not hasattr(items, "dims"):
+        items = items.to_numpy()
+    return items if isinstance(items, np.ndarray) and items.dtype != object else [_belief(item) for item in items]
+
+
+def _belief(value: Any) -> Any:
+    """Return a belief such that `_plain` makes JSON data of it: labels and distributions would be lost otherwise."""
+    plain = value is None or isinstance(value, (list, tuple, dict, int, float, np.ndarray, np.generic))
+    return value if plain else as_belief(value)
 
 
 def _plain(value: Any) -> Any:
