@@ -14,7 +14,7 @@ from life_support import CONFIGS
 from memory_support import differences, unchanged
 from overcast import models
 from overcast._check import Array
-from overcast.features import Bilinear, Function, Quadratic
+from overcast.features import Bilinear, Function, Linear, Polynomial, Quadratic
 from overcast.kernels import RBF, Product
 from overcast.models.kernel import untuned
 from support import refused
@@ -146,6 +146,26 @@ def test_a_failure_in_the_middle_of_learning_leaves_no_round(at: str, monkeypatc
         with unchanged(bandit), pytest.raises(KeyboardInterrupt):
             bandit.learn(decision, 1.0)
     bandit.learn(decision, 1.0)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [oc.LinearModel(Polynomial(2)), oc.LinearModel(Linear()), oc.LinearModel(Bilinear(), ridge=0.3, noise=0.2)],
+    ids=repr,
+)
+@pytest.mark.parametrize("size", [1e-164, 1e-72, 1e82, 1e160])
+@pytest.mark.parametrize("reward", [1.0, 1e108])
+def test_numbers_that_no_file_could_hold_are_refused_at_once(model: Any, size: float, reward: float) -> None:
+    for before in (0, 3):
+        rng = np.random.default_rng(0)
+        bandit = oc.Bandit({"a": [1.0, 2.0], "b": [0.5, -1.0]}, model, oc.Greedy())
+        for _ in range(before):
+            bandit.observe("a", rng.normal(size=2), float(rng.normal()))
+        with np.errstate(all="ignore"), contextlib.suppress(ValueError), unchanged_on_failure(bandit):
+            bandit.observe("b", size * np.array([1.0, -1.0]), reward)
+        for _ in range(8):
+            bandit.observe("a", rng.normal(size=2), float(rng.normal()))
+        assert differences(oc.Bandit.from_bytes(bandit.to_bytes()), bandit) == []
 
 
 @pytest.mark.parametrize("outcome", [1e151, -1.79e308, 1e155])
