@@ -349,6 +349,8 @@ class Weighted(Fit):
 
     def restore(self, state: dict[str, Array]) -> None:
         found = self._restored(state)
+        if not (found["ridge"].min() > 0.0 and found["noise2"].min() > 0.0):
+            raise ValueError("LinearModel: ridge and noise must be > 0, got others")
         self._kept.restore(found)
         for name in self._lasting:
             setattr(self, name, found[name.lstrip("_")])
