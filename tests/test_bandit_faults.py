@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from typing import Any
 
@@ -13,8 +14,12 @@ from life_support import CONFIGS
 from memory_support import differences, unchanged
 from overcast import models
 from overcast._check import Array
-from overcast.features import Bilinear, Function, Quadratic
+from overcast.features import Bilinear, Function, Linear, Polynomial, Quadratic
+from overcast.kernels import RBF, Product
+from overcast.models.kernel import untuned
 from support import refused
+
+PRODUCT = Product(RBF(1.3), RBF(0.7))
 
 
 def _made(name: str) -> oc.Bandit:
@@ -82,6 +87,47 @@ class unchanged_on_failure:  # noqa: N801 - it reads as a phrase
             self._context.__exit__(None, None, None)
 
 
+@pytest.mark.parametrize(
+    "model",
+    [oc.LinearModel(Bilinear(), ridge=0.3), models.NoisyContext(Bilinear()), oc.KernelModel(), oc.KernelModel(PRODUCT)],
+    ids=repr,
+)
+@pytest.mark.parametrize("how", ["learn", "observe"])
+def test_learning_does_not_depend_on_what_the_caller_calls_an_error(model: Any, how: str) -> None:
+    strict, plain = (oc.Bandit({"a": [1.0, 2.0], "b": [0.5, -1.0]}, model, oc.Greedy()) for _ in range(2))
+    for t, power in enumerate([*range(-165, 3, 8), *range(2, -165, -8)]):
+        context = 10.0**power * np.array([1.0, (-1.0) ** t])
+        for bandit in (plain, strict):
+            with np.errstate(all="ignore"):
+                decision = bandit.decide(context, id=str(t))
+            settings = np.errstate(all="raise" if bandit is strict else "ignore")
+            with settings, contextlib.suppress(FloatingPointError), unchanged_on_failure(bandit):
+                if how == "learn":
+                    bandit.learn(decision, 10.0 ** (power / 2.0))
+                else:
+                    bandit.observe("a", context, 10.0 ** (power / 2.0))
+        if how == "learn":
+            assert differences(strict, plain) == []
+
+
+@pytest.mark.parametrize("model", [oc.KernelModel(), oc.KernelModel(PRODUCT)], ids=repr)
+def test_a_fit_that_is_interrupted_leaves_no_round(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng, bandit = np.random.default_rng(0), oc.Bandit({"a": [1.0, 2.0], "b": [0.5, -1.0]}, model, oc.UCB())
+
+    def interrupted(*given: Any) -> None:
+        raise KeyboardInterrupt
+
+    for _ in range(40):
+        decision, reward = bandit.decide(rng.normal(size=2)), float(rng.normal())
+        with monkeypatch.context() as patch:
+            patch.setattr(untuned.UntunedLearner, "_factorise", interrupted)
+            with contextlib.suppress(KeyboardInterrupt), unchanged_on_failure(bandit):
+                bandit.learn(decision, reward)
+                continue
+        bandit.learn(decision, reward)
+    assert bandit.learnt.rounds == 40
+
+
 @pytest.mark.parametrize("at", ["_refit", "_renew", "_append"])
 def test_a_failure_in_the_middle_of_learning_leaves_no_round(at: str, monkeypatch: pytest.MonkeyPatch) -> None:
     bandit = oc.Bandit(np.eye(2), oc.LinearModel(Bilinear(), window=5), oc.UCB())
@@ -102,6 +148,26 @@ def test_a_failure_in_the_middle_of_learning_leaves_no_round(at: str, monkeypatc
     bandit.learn(decision, 1.0)
 
 
+@pytest.mark.parametrize(
+    "model",
+    [oc.LinearModel(Polynomial(2)), oc.LinearModel(Linear()), oc.LinearModel(Bilinear(), ridge=0.3, noise=0.2)],
+    ids=repr,
+)
+@pytest.mark.parametrize("size", [1e-164, 1e-72, 1e82, 1e160])
+@pytest.mark.parametrize("reward", [1.0, 1e108])
+def test_numbers_that_no_file_could_hold_are_refused_at_once(model: Any, size: float, reward: float) -> None:
+    for before in (0, 3):
+        rng = np.random.default_rng(0)
+        bandit = oc.Bandit({"a": [1.0, 2.0], "b": [0.5, -1.0]}, model, oc.Greedy())
+        for _ in range(before):
+            bandit.observe("a", rng.normal(size=2), float(rng.normal()))
+        with np.errstate(all="ignore"), contextlib.suppress(ValueError), unchanged_on_failure(bandit):
+            bandit.observe("b", size * np.array([1.0, -1.0]), reward)
+        for _ in range(8):
+            bandit.observe("a", rng.normal(size=2), float(rng.normal()))
+        assert differences(oc.Bandit.from_bytes(bandit.to_bytes()), bandit) == []
+
+
 @pytest.mark.parametrize("outcome", [1e151, -1.79e308, 1e155])
 @pytest.mark.parametrize("model", [oc.KernelModel(), oc.LinearModel(Bilinear(), ridge=1.0)], ids=repr)
 def test_outcomes_that_no_correction_can_take_are_refused_at_once(outcome: float, model: Any) -> None:
@@ -112,7 +178,7 @@ def test_outcomes_that_no_correction_can_take_are_refused_at_once(outcome: float
     decision = bandit.decide(oc.Gaussian([1.0, 1.0], 0.5))
     with (
         unchanged(bandit),
-        pytest.raises(ValueError, match=r"^(Recalibrated|LinearModel): "),
+        pytest.raises(ValueError, match=r"^(Recalibrated|LinearModel|KernelModel): "),
         np.errstate(all="ignore"),
     ):
         bandit.learn(decision, 1.0, context=[outcome, 1.0])

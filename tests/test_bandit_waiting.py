@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import overcast as oc
+from overcast import kernels
 from overcast.features import Bilinear, Disjoint
+from overcast.models import Model
 from overcast.policies import Policy
 
 NAMES = [f"arm {i}" for i in range(5)]
@@ -95,3 +98,33 @@ def test_a_question_and_a_forgotten_decision_leave_no_trace() -> None:
         context = [1.0, 0.3] if t % 3 == 0 else None
         plain.learn(one, reward, context=context)
         asked.learn(two, reward, context=context)
+
+
+@pytest.mark.parametrize("missing", [1e9, -1e20, 9.97e36, 1e150, -1.79e308])
+@pytest.mark.parametrize(
+    "model",
+    [
+        oc.LinearModel(Bilinear()),
+        oc.LinearModel(Bilinear(), ridge=0.3, noise=0.2),
+        oc.LinearModel(Bilinear(), window=7),
+        oc.KernelModel(kernels.Product(kernels.RBF(1.3), kernels.RBF(0.7))),
+        oc.KernelModel(),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("policy", [oc.UCB(), oc.Greedy()], ids=repr)
+def test_a_missing_value_that_was_taken_for_a_context_stops_no_later_decision(
+    model: Model, policy: Policy, missing: float
+) -> None:
+    """The decision about it is refused, or waits without harm: other widths stay finite, and do not vanish."""
+    rng, bandit = np.random.default_rng(0), oc.Bandit({"a": [1.0, 2.0], "b": [0.5, -1.0]}, model, policy)
+    for _ in range(10):
+        bandit.learn(bandit.decide(oc.Gaussian(rng.normal(size=2), 0.1)), float(rng.normal()))
+    known = bandit.estimate([1.0, 2.0])
+    with contextlib.suppress(ValueError), np.errstate(over="ignore", invalid="ignore"):
+        bandit.decide([missing, 0.0])
+    found = bandit.decide([1.0, 2.0]).top(2)
+    widths = np.array([option.width for option in sorted(found, key=lambda option: option.index)])
+    assert (widths <= 1.001 * known.width).all()
+    assert widths.max() > 1e-3 * known.width.max()
+    oc.Bandit.from_bytes(bandit.to_bytes())

@@ -7,11 +7,15 @@ import os
 import signal
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.stats
+import xarray as xr
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +23,7 @@ import overcast as oc
 from life_support import CONFIGS, Life, lives
 from memory_support import differences, distance, memory_of, unchanged
 from overcast import events
+from overcast._check import Array
 from support import refused
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -154,6 +159,33 @@ def test_what_is_no_event_is_refused(event: Any) -> None:
         events.apply(bandit, event)
 
 
+MEMBERS = xr.DataArray([[1.0, 2.0, 4.0], [0.5, 0.0, 0.1]], dims=("variable", "member"))
+
+
+@pytest.mark.parametrize(
+    "belief",
+    [MEMBERS, MEMBERS.to_dataset("variable"), pd.DataFrame([[1.0, 2.0]]), scipy.stats.norm([1.0, 2.0], 0.5), (1, 2)],
+    ids=lambda belief: type(belief).__name__,
+)
+@pytest.mark.parametrize("reward", [0.5, True, Fraction(1, 3), np.float32(0.1), [1.0, np.True_], np.array([1, 2])])
+def test_whatever_is_a_belief_or_a_reward_can_be_observed_and_written_down(belief: Any, reward: Any) -> None:
+    life = Life("ridge", 0, named=True)
+    many = np.ndim(reward) > 0
+    given = (["a"] * 2, [belief, belief], reward) if many else ("a", belief, reward)
+    life.bandit.observe(*given)
+    event = json.loads(json.dumps(events.observed(*given), allow_nan=False))
+    assert differences(oc.replay(life.config, [event]), life.bandit) == []
+
+
+@pytest.mark.parametrize("names", [["new"], ("new",), {"new"}, {"new": 1}.keys(), np.array(["new"])], ids=repr)
+def test_names_alone_can_be_added_and_written_down(names: Any) -> None:
+    made = ["a", "b"], oc.LinearModel(oc.features.Disjoint(2), ridge=1.0), oc.UCB()
+    bandit = oc.Bandit(*made)
+    bandit.add_actions(names)
+    event = json.loads(json.dumps(events.added(names), allow_nan=False))
+    assert differences(oc.replay(events.config(*made), [event]), bandit) == []
+
+
 def test_what_is_code_has_no_event() -> None:
     with refused(TypeError, "events", "policy must not hold a function"):
         events.policy(oc.UCB(lambda t: 1.0))
@@ -174,6 +206,20 @@ def test_a_policy_of_your_own_is_passed_again() -> None:
     assert oc.replay(config, [], policy=made[2]).policy == made[2]
 
 
+def _product(x: Array, c: Array) -> Array:
+    return np.asarray(np.einsum("ka,nc->knac", x, c).reshape(len(x), len(c), -1))
+
+
+def test_a_merge_with_a_bandit_whose_model_and_policy_are_your_own_is_replayed() -> None:
+    actions, model = {"a": [1.0], "b": [2.0]}, oc.LinearModel(oc.features.Function(_product, 2), ridge=1.0)
+    bandit, other = oc.Bandit(actions, model, oc.UCB(1.0)), oc.Bandit(actions, model, oc.UCB(_beta))
+    other.observe("b", [1.0, 2.0], 3.0)
+    event = json.loads(json.dumps(events.merged(other)))
+    bandit.merge(other)
+    again = oc.replay(events.config(actions, model, oc.UCB(1.0)), [event], model=model)
+    assert differences(again, bandit) == []
+
+
 def test_a_configuration_with_corrections_that_were_learnt() -> None:
     fixed = oc.Recalibrated(memory=20)
     for i in range(30):
@@ -181,6 +227,56 @@ def test_a_configuration_with_corrections_that_were_learnt() -> None:
     made = {"a": [1.0, 0.0], "b": [0.0, 1.0]}, oc.LinearModel(oc.features.Bilinear(), ridge=1.0), oc.UCB(1.0)
     again = oc.replay(json.loads(json.dumps(events.config(*made, recalibrate=fixed))), [])
     assert differences(again, oc.Bandit(*made, recalibrate=fixed)) == []
+
+
+def _deep(depth: int) -> Any:
+    out: Any = 1.0
+    for _ in range(depth):
+        out = [out]
+    return out
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        *({"event": "policy", "policy": data} for data in ({"type": "policies.Nobody"}, {"type": 5}, _deep(900))),
+        *({"event": "fit", "model": data} for data in ({"type": "models.Nobody"}, {"type": "os.system"}, _deep(900))),
+        *({"event": "merge", "bandit": data} for data in (None, 3, "no base 64", "\ud800")),
+        *({"event": "add", "names": ["c"], "vectors": data} for data in (3, [[1.0], [2.0]], {"d": 1})),
+        {"event": "learn", "id": _deep(3000), "reward": 1.0, "context": None},
+    ],
+    ids=lambda event: f"{event['event']} {str(list(event.values())[-1])[:20]}",
+)
+def test_events_with_faults_change_nothing(event: Any) -> None:
+    bandit = oc.Bandit({"a": [1.0], "b": [2.0]}, oc.KernelModel(), oc.UCB())
+    bandit.observe("a", [1.0], 1.0)
+    with unchanged(bandit), pytest.raises((ValueError, TypeError), match=r"^(replay|Bandit): [^\n]+$"):
+        events.apply(bandit, event)
+
+
+def test_a_fit_of_another_kind_of_model_is_refused() -> None:
+    bandit = oc.Bandit({"a": [1.0], "b": [2.0]}, oc.KernelModel(), oc.UCB())
+    bandit.observe("a", [1.0], 1.0)
+    with unchanged(bandit), refused(TypeError, "Bandit", "relearn takes a KernelModel"):
+        bandit.relearn(oc.LinearModel(oc.features.Bilinear()))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("version", value) for value in (99, 0, "4")),
+        *(("names", value) for value in (3, ["a"], "ab", [["a"], ["b"]])),
+        *(("vectors", value) for value in (3, [[1.0]])),
+        *(("key", value) for value in (3, "x", "g" * 32)),
+        *(("corrections", value) for value in (3, {"rows": [[1.0]]})),
+    ],
+)
+def test_configurations_with_faults(name: str, value: Any) -> None:
+    given = events.config({"a": [1.0], "b": [2.0]}, oc.LinearModel(oc.features.Bilinear()), oc.UCB())
+    with pytest.raises((ValueError, TypeError), match=r"^(replay|Bandit)[^\n]+$"):
+        oc.replay(given | {name: value}, [])
+    with refused(ValueError, "replay", "events.config"):
+        oc.replay({key: known for key, known in given.items() if key != name}, [])
 
 
 @pytest.mark.parametrize("given", [None, [], {}, "config"], ids=repr)

@@ -96,6 +96,24 @@ def test_a_new_file_has_the_mode_that_others_get(tmp_path: Path) -> None:
     assert (tmp_path / "a.txt").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
+@posix
+def test_a_pipe_stays_a_pipe(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    write_text(path, "new")
+    assert path.is_fifo()
+    assert os.read(reader, 100) == b"new"
+    os.close(reader)
+
+
+def test_other_files_with_a_similar_name_stay(tmp_path: Path) -> None:
+    (tmp_path / "a.txt.my-notes.partial").write_text("mine")
+    (tmp_path / "a.txt.0123abcd.partial").write_text("left behind")
+    write_text(tmp_path / "a.txt", "new")
+    assert sorted(os.listdir(tmp_path)) == ["a.txt", "a.txt.my-notes.partial"]
+
+
 SCRIPT = """
 import signal, sys
 from overcast._files import replacing

@@ -136,6 +136,36 @@ def test_a_small_file_cannot_ask_for_much_memory(tmp_path: Path) -> None:
             tracemalloc.stop()
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *((name, 10**400) for name in ("round", "rewards", "observed", "samples")),
+        ("learner.noise2", 0.0),
+        ("learner.ridge", -1.0),
+        ("recalibrate.rows", 1e200),
+        ("recalibrate.corrections", 1e200),
+        ("recalibrate.lengths", -1),
+    ],
+)
+def test_numbers_that_no_bandit_has_are_refused(name: str, value: Any, tmp_path: Path) -> None:
+    """Also if all checksums are right."""
+    path = tmp_path / "bandit"
+    bandit = oc.Bandit(np.eye(2), oc.LinearModel(Bilinear()), oc.UCB(), recalibrate=True)
+    for t in range(6):
+        bandit.learn(bandit.decide(oc.Gaussian([float(t), 1.0], 0.3)), 1.0 + t % 3, context=[t + 1.0, 1.0])
+    bandit.save(path)
+    members = _members(path)
+    if f"{name}.npy" in members:
+        array = np.load(io.BytesIO(members[f"{name}.npy"]))
+        members[f"{name}.npy"] = _npy(np.full_like(array, value))
+    else:
+        header = json.loads(np.load(io.BytesIO(members["header.npy"])).tobytes())
+        text = json.dumps(header | {name: value})
+        members["header.npy"] = _npy(np.frombuffer(text.encode(), dtype=np.uint8))
+    _write(path, members)
+    _refused(path)
+
+
 def test_one_member_under_many_names_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "bandit"
     _saved(path)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+import xarray as xr
 
 import overcast as oc
 from overcast.actions import Actions
@@ -14,6 +16,7 @@ from overcast.observations import checked_reward, one_or_many
 from support import refused
 
 ACTIONS = Actions({"a": [1.0], "b": [2.0]})
+MEMBERS = xr.DataArray(np.arange(12.0).reshape(3, 4), dims=("time", "member"))
 
 
 def test_one_round() -> None:
@@ -41,11 +44,28 @@ def test_an_array_of_one_round_is_an_ensemble_and_of_many_are_contexts() -> None
         ),
         ([[[1.0], [2.0]], [[1.0]], [3.0]], [oc.Ensemble, oc.Ensemble, oc.PointMass]),
         ([1.0, 2.0, 3.0], [oc.PointMass] * 3),
+        (pd.DataFrame({"c": pd.array([1, 2, 3], dtype="Int64")}), [oc.PointMass] * 3),
+        (list(MEMBERS), [oc.Ensemble] * 3),
+        (MEMBERS, [oc.Ensemble] * 3),
     ],
 )
 def test_lists_of_anything_that_is_a_belief(beliefs: Any, kinds: list[type]) -> None:
     found = one_or_many(ACTIONS, ["a", "b", "a"], beliefs, [1.0, 2.0, 3.0], None)
     assert [type(each.belief) for each in found.each()] == kinds
+
+
+@pytest.mark.parametrize(
+    ("beliefs", "kind", "words"),
+    [
+        ([["1.5"], ["2"]], TypeError, "must be real numbers"),
+        ([[10**400], [1]], TypeError, "must be real numbers"),
+        (np.ma.array([[1.0], [-9999.0]], mask=[[False], [True]]), ValueError, "must be finite"),
+        (list(np.ma.array([[1.0], [-9999.0]], mask=[[False], [True]])), ValueError, "must be finite"),
+    ],
+)
+def test_many_contexts_are_read_as_strictly_as_one(beliefs: Any, kind: type[Exception], words: str) -> None:
+    with pytest.raises(kind, match=words):
+        one_or_many(ACTIONS, ["a", "b"], beliefs, [1.0, 2.0], None)
 
 
 def test_stacks_learn_from_what_was_revealed() -> None:

@@ -88,6 +88,14 @@ def test_the_marks_of_adopted_decisions_are_known() -> None:
     assert bandit.decide([1.0]).id.rpartition("-")[0] not in (decision.id.rpartition("-")[0], "")
 
 
+def test_names_of_your_own_may_look_like_any_mark_but_the_present_one() -> None:
+    """A replayed bandit takes the same names as the one that lived."""
+    bandit, other = _bandit(), _bandit()
+    for number in (7, 8):
+        bandit.adopt(other.decide([1.0], id=f"order-202611-{number}"))
+    assert bandit.decide([1.0], id="order-202611-9").id == "order-202611-9"
+
+
 def test_a_decision_is_adopted_once() -> None:
     bandit, other = _bandit(), _bandit()
     decision = other.decide([1.0])

@@ -165,7 +165,10 @@ def _axes(shape: Sequence[int | str]) -> str:
 
 def short(value: object) -> str:
     """Return the type and the value on one line of bounded length, for error messages."""
-    text = repr(value).replace("\n", " ")
+    try:
+        text = repr(value).replace("\n", " ")
+    except RecursionError:
+        text = "nested too deep"
     kind = type(value).__name__
     return f"{kind} {text}" if len(text) <= 40 else f"{kind} {text[:37]}..."
 

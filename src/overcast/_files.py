@@ -28,6 +28,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     a symlink goes on pointing to it. What a process that was killed has left behind is removed by the next one.
     """
     target = os.path.realpath(path)
+    if os.path.exists(target) and not os.path.isfile(target):  # a pipe or a device stays what it is
+        with open(target, "wb") as device:
+            yield device
+        return
     partial = None
     try:
         _clear(target)
@@ -66,7 +70,7 @@ def _clear(target: str) -> None:
     """Remove unfinished files that no living process writes."""
     if fcntl is None:
         return
-    for partial in glob.iglob(f"{glob.escape(target)}.*.partial"):
+    for partial in glob.iglob(f"{glob.escape(target)}.{'[0-9a-f]' * 8}.partial"):
         with suppress(OSError), open(partial, "rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails while somebody writes it
             os.unlink(partial)

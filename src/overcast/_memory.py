@@ -26,6 +26,8 @@ SINGLE = {"actions", "reference"}
 PREFIXES = ("learner.", "open.", "recalibrate.")
 # Largest dimension of contexts that a file may claim.
 MAX_DIM = 100_000
+# Most rounds that a file may claim; the number of a round has 64 bits in the draws.
+MAX_COUNT = 2**53
 #: the entry of the header that differs between copies
 MARKS = "tokens"
 
@@ -265,7 +267,10 @@ def _indices(values: np.ndarray[Any, Any], k: int) -> np.ndarray[Any, Any]:
 
 
 def _count(header: dict[str, Any], name: str) -> int:
-    return _check.integer("file", name, header[name], at_least=0)
+    out = _check.integer("file", name, header[name], at_least=0)
+    if out > MAX_COUNT:
+        raise ValueError(f"{name} must be {MAX_COUNT} at most, got {_check.short(out)}")
+    return out
 
 
 def _list(header: dict[str, Any], name: str) -> list[Any]:

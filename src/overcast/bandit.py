@@ -249,7 +249,8 @@ class Bandit:
                         evidence = seer.evidence(revealed, index)
                 if self._recalibrated is not None and stated is not None:
                     lesson = self._recalibrated.lesson(stated, context)
-            with _threads_for(learner):
+            # Numbers that the caller's own settings call errors may not stop half-way.
+            with _threads_for(learner), np.errstate(all="ignore"):
                 learner.learn(evidence, reward)
             if self._recalibrated is not None and lesson is not None:
                 self._recalibrated.take(lesson)
@@ -367,7 +368,8 @@ class Bandit:
             assert self._reference is not None
             with one_thread():
                 learner = _memory.started(model, self._reference, self._actions.vectors, self._dim)
-                assert isinstance(learner, KeepsRounds)
+                if not isinstance(learner, KeepsRounds):
+                    raise TypeError(f"Bandit: relearn takes a KernelModel, got {model}")
                 for evidence, reward in old.rounds():
                     learner.learn(learner.adopt(evidence), reward)
                 waiting = self._tickets.open.items()
@@ -418,9 +420,9 @@ class Bandit:
         return out
 
     @classmethod
-    def from_bytes(cls, content: bytes) -> Bandit:
-        """Return the bandit that `to_bytes` wrote."""
-        return cls._of(_memory.read("the content", io.BytesIO(content), None, None))
+    def from_bytes(cls, content: bytes, model: Model | None = None, policy: Policy | None = None) -> Bandit:
+        """Return the bandit that `to_bytes` wrote; model and policy as for `load`."""
+        return cls._of(_memory.read("the content", io.BytesIO(content), model, policy))
 
     def to_bytes(self) -> bytes:
         """Return the content of the file that `save` would write."""

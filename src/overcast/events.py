@@ -9,7 +9,7 @@ records.
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,15 +18,19 @@ from overcast import _check, _memory, _storage
 from overcast._random import Stream
 from overcast.actions import Actions
 from overcast.bandit import Bandit
-from overcast.beliefs import Belief, belief_from_json
+from overcast.beliefs import Belief, as_belief, belief_from_json
 from overcast.calibration import Recalibrated
 from overcast.decision import Decision
 from overcast.models.base import Model
 from overcast.models.kernel.hyperparameters import Fitted
-from overcast.policies.base import Policy
+from overcast.observations import checked_reward
+from overcast.policies import Greedy, Policy
 from overcast.round import Samples
 
 Event = dict[str, Any]
+
+# What a configuration holds.
+CONFIG = ("version", "model", "policy", "samples", "names", "key", "recalibrate", "vectors", "corrections")
 
 
 def config(
@@ -62,7 +66,7 @@ def decided(decision: Decision) -> Event:
 
 def learnt(decision: Decision | str, reward: float, context: Any = None) -> Event:
     """Return the event of a reward; the arguments are those of `Bandit.learn`."""
-    return {"event": "learn", "id": _id(decision), "reward": _plain(reward), "context": _plain(context)}
+    return {"event": "learn", "id": _id(decision), "reward": checked_reward(reward), "context": _plain(context)}
 
 
 def forgotten(decision: Decision | str) -> Event:
@@ -72,8 +76,14 @@ def forgotten(decision: Decision | str) -> Event:
 
 def observed(action: Any, belief: Any, reward: Any, context: Any = None) -> Event:
     """Return the event of rounds that somebody else decided; the arguments are those of `Bandit.observe`."""
-    given = {"action": action, "belief": belief, "reward": reward, "context": context}
-    return {"event": "observe"} | {name: _plain(value) for name, value in given.items()}
+    many = np.ndim(reward) > 0
+    return {
+        "event": "observe",
+        "action": _plain(action),
+        "belief": _plain(_beliefs(belief) if many else _belief(belief)),
+        "reward": [checked_reward(one) for one in reward] if many else checked_reward(reward),
+        "context": _plain(context),
+    }
 
 
 def added(actions: Any) -> Event:
@@ -83,7 +93,7 @@ def added(actions: Any) -> Event:
         assert found.names is not None
         names = [_check.name("events.added", name) for name in found.names]
         return {"event": "add", "names": names, "vectors": found.vectors.tolist()}
-    plain = _plain(actions)
+    plain = _plain(list(actions) if isinstance(actions, Collection) else actions)
     alone = isinstance(plain, list) and all(isinstance(item, str) for item in plain)
     return {"event": "add", "names": plain if alone else None, "vectors": None if alone else plain}
 
@@ -107,7 +117,9 @@ def fitted(fit: Fitted) -> Event:
 
 def merged(other: Bandit) -> Event:
     """Return the event of a merge; it holds what the other bandit has learnt, so make it before the other goes on."""
-    return {"event": "merge", "bandit": base64.b64encode(other.to_bytes()).decode()}
+    with other._lock:
+        content = _memory.written(other.memory._replace(policy=Greedy()))  # a merge does not depend on the policy
+    return {"event": "merge", "bandit": base64.b64encode(_storage.to_bytes(*content)).decode()}
 
 
 def apply(bandit: Bandit, event: Any) -> None:
@@ -167,22 +179,38 @@ def replay(given: Event, events: Iterable[Event], model: Model | None = None, po
 
 def _made(given: Any, model: Model | None, policy: Policy | None) -> Bandit:
     """Return the bandit of a configuration."""
-    if not isinstance(given, dict) or "vectors" not in given:
+    if not isinstance(given, dict) or any(name not in given for name in CONFIG):
         raise ValueError(f"replay: given must be what events.config returned, got {_check.short(given)}")
+    version = _check.integer("replay", "version", given["version"], at_least=1)
+    if version > _storage.VERSION:
+        raise ValueError(f"replay: version must be {_storage.VERSION} at most, got {version}; take a newer overcast")
+    names, vectors, corrections = given["names"], given["vectors"], given["corrections"]
     recalibrate: bool | Recalibrated = False
     if given["recalibrate"] is not None:
         recalibrate = Recalibrated(given["recalibrate"])
-        if given["corrections"] is not None:
-            recalibrate.restore({name: np.array(values) for name, values in given["corrections"].items()})
+    if corrections is not None:
+        if not isinstance(recalibrate, Recalibrated) or not isinstance(corrections, dict):
+            raise ValueError(f"replay: corrections must go with recalibrate, got {_check.short(corrections)}")
+        with _storage.damage("the configuration"):
+            recalibrate.restore({name: np.array(values) for name, values in corrections.items()})
     bandit = Bandit(
-        given["vectors"] if given["names"] is None else dict(zip(given["names"], given["vectors"], strict=True)),
+        vectors if names is None else _named(names, vectors),
         _storage.given_or_stored("configuration", "model", model, given["model"]),
         _storage.given_or_stored("configuration", "policy", policy, given["policy"]),
         given["samples"],
         recalibrate=recalibrate,
     )
-    bandit._stream = Stream.of(given["key"])
+    with _storage.damage("the configuration"):
+        bandit._stream = Stream.of(given["key"])
     return bandit
+
+
+def _named(names: Any, vectors: Any) -> dict[Any, Any]:
+    """Return actions by name."""
+    if not isinstance(names, list) or not isinstance(vectors, list) or len(names) != len(vectors):
+        got = f"{_check.short(names)} and {_check.short(vectors)}"
+        raise ValueError(f"replay: names and vectors must be two lists of one length, got {got}")
+    return dict(zip((_check.name("replay", name) for name in names), vectors, strict=True))
 
 
 def _decide(bandit: Bandit, event: Event) -> None:
@@ -204,7 +232,7 @@ def _observe(bandit: Bandit, event: Event) -> None:
 def _add(bandit: Bandit, event: Event) -> None:
     names, vectors = event["names"], event["vectors"]
     if names is not None and vectors is not None:
-        bandit.add_actions(dict(zip(names, vectors, strict=True)))
+        bandit.add_actions(_named(names, vectors))
     else:
         bandit.add_actions(vectors if names is None else names)
 
@@ -214,15 +242,29 @@ def _retire(bandit: Bandit, event: Event) -> None:
 
 
 def _set_policy(bandit: Bandit, event: Event) -> None:
-    bandit.policy = _storage.from_config(event["policy"])
+    bandit.policy = _stored("policy", event["policy"])
 
 
 def _fit(bandit: Bandit, event: Event) -> None:
-    bandit.relearn(_storage.from_config(event["model"]))
+    bandit.relearn(_stored("model", event["model"]))
+
+
+def _stored(name: str, data: Any) -> Any:
+    """Return the model or policy of an event."""
+    try:
+        return _storage.from_config(data)
+    except Exception as error:
+        got = f"got {_check.short(data)}, with {type(error).__name__}"
+        raise ValueError(f"replay: {name} must be in the form that an event has, {got}") from error
 
 
 def _merge(bandit: Bandit, event: Event) -> None:
-    bandit.merge(Bandit.from_bytes(base64.b64decode(event["bandit"], validate=True)))
+    try:
+        content = base64.b64decode(event["bandit"], validate=True)
+    except (TypeError, ValueError):
+        raise ValueError(f"replay: bandit must be in base 64, got {_check.short(event['bandit'])}") from None
+    own = bandit.model if _storage.config(bandit.model) is None else None
+    bandit.merge(Bandit.from_bytes(content, own))
 
 
 _KINDS: dict[str, Callable[[Bandit, Event], None]] = {
@@ -247,6 +289,19 @@ def _config(name: str, value: Model | Policy) -> Any:
     if out is None:
         raise TypeError(f"events: {name} must not hold a function or a class of your own, got {_check.short(value)}")
     return out
+
+
+def _beliefs(items: Any) -> Any:
+    """Return many beliefs such that `_plain` makes JSON data of them: the rows of a table, or the items of a list."""
+    if hasattr(items, "to_numpy") and not hasattr(items, "dims"):
+        items = items.to_numpy()
+    return items if isinstance(items, np.ndarray) and items.dtype != object else [_belief(item) for item in items]
+
+
+def _belief(value: Any) -> Any:
+    """Return a belief such that `_plain` makes JSON data of it: labels and distributions would be lost otherwise."""
+    plain = value is None or isinstance(value, (list, tuple, dict, int, float, np.ndarray, np.generic))
+    return value if plain else as_belief(value)
 
 
 def _plain(value: Any) -> Any:

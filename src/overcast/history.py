@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 
+import numpy as np
+
 from overcast._memory import Memory
 from overcast._random import OBSERVATION
 from overcast.calibration import Recalibrated
@@ -50,6 +52,8 @@ def _one_by_one(
         else:
             rng = None if samples is None else memory.stream.at(i, kind=OBSERVATION)
             view = model.view(learner, belief, draws(samples, made + i), rng)
-        learner.learn(learner.evidence(view, index), reward)
+        evidence = learner.evidence(view, index)
+        with np.errstate(all="ignore"):  # as in `Bandit.learn`
+            learner.learn(evidence, reward)
         if recalibrated is not None and lesson is not None:
             recalibrated.take(lesson)

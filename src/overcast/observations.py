@@ -112,13 +112,17 @@ def _of_length(name: str, value: Any, n: int) -> None:
 
 def _beliefs(belief: Any, n: int) -> Array | list[Belief]:
     """Return contexts (n, c) if all are vectors, else a list of beliefs of one dimension."""
+    if hasattr(belief, "columns"):
+        belief = _check.table("Bandit", "belief", belief)
+    if isinstance(belief, np.ndarray) and belief.ndim == 2:
+        return _check.array("Bandit", "belief", belief, (n, "c"))
     items = _rows(belief)
-    if not any(isinstance(item, (Belief, dict)) for item in items):
+    if all(isinstance(item, (list, tuple)) or type(item) is np.ndarray for item in items):
         try:
-            points = np.array(items, dtype=np.float64)
-        except (TypeError, ValueError):
+            points = np.asarray(items)
+        except ValueError:  # of different lengths
             points = np.empty(0)
-        if points.ndim == 2:
+        if points.ndim == 2 and points.dtype.kind in "fiub":
             return _check.array("Bandit", "belief", points, (n, "c"))
     out = [as_belief(item) for item in items]
     for at, own in enumerate(out):
@@ -144,8 +148,8 @@ def _context(context: Any, dim: int) -> Array | Belief:
 
 
 def _rows(value: Any) -> Sequence[Any]:
-    """Return the rows of a table or array, or the items of a list."""
-    if hasattr(value, "to_numpy"):
+    """Return the rows of a table or array, or the items of a list; those of a labelled array keep their labels."""
+    if hasattr(value, "to_numpy") and not hasattr(value, "dims"):
         return list(value.to_numpy())
     return list(value)
 

@@ -19,6 +19,9 @@ from overcast.policies.outlook import Outlook
 
 Samples = int | Literal["t"] | None
 
+# More draws than any memory holds.
+MAX_SAMPLES = 2**31
+
 
 class Choice(NamedTuple):
     """What a round decided.
@@ -164,7 +167,10 @@ def check_samples(owner: str, samples: Any) -> Samples:
         if samples == "t":
             return "t"
         raise ValueError(f'{owner}: samples must be None, a whole number or "t", got {samples!r}')
-    return _check.integer(owner, "samples", samples, at_least=1)
+    out = _check.integer(owner, "samples", samples, at_least=1)
+    if out > MAX_SAMPLES:
+        raise ValueError(f"{owner}: samples must be {MAX_SAMPLES} at most, got {_check.short(out)}")
+    return out
 
 
 def check_pair(owner: str, model: Any, policy: Any) -> None:

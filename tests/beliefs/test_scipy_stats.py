@@ -10,7 +10,7 @@ import scipy.integrate
 import scipy.stats
 
 from overcast._check import Array
-from overcast.beliefs import Belief, Frozen, NoClosedForm, belief_from_json
+from overcast.beliefs import Belief, Frozen, NoClosedForm, as_belief, belief_from_json
 from overcast.beliefs.scipy_stats import Law, RandomVariable, Univariate, is_scipy, law
 from support import refused
 
@@ -240,6 +240,12 @@ def test_numbers_too_large_for_a_float_are_refused() -> None:
     for args, kwds in (([10**400], {}), ([], {"loc": 10**400})):
         with refused(ValueError, "Frozen", "args and kwds must be parameters of gamma"):
             belief_from_json({"type": "Frozen", "distribution": "gamma", "args": args or [2.0], "kwds": kwds})
+
+
+@pytest.mark.parametrize("frozen", [scipy.stats.norm(10**400, 1), scipy.stats.gamma(2, loc=-(10**400))], ids=["n", "g"])
+def test_distributions_with_numbers_too_large_for_a_float_are_refused(frozen: Any) -> None:
+    with pytest.raises(ValueError, match=r"^(as_belief|Frozen): [a-z]+ must have parameters in its domain"):
+        as_belief(frozen)
 
 
 def test_moments_that_are_not_finite_are_refused() -> None:

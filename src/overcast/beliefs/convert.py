@@ -107,7 +107,10 @@ def _from_scipy(obj: Any) -> Belief:
     if kind == "Normal" and hasattr(obj, "variance"):
         moments = obj.mean(), obj.variance()
     elif type(getattr(obj, "dist", None)).__name__ == "norm_gen":
-        moments = obj.stats("mv")
+        try:
+            moments = obj.stats("mv")
+        except OverflowError:  # of whole numbers beyond all floating-point ones
+            raise ValueError("as_belief: obj must have parameters in its domain, got others for norm") from None
     else:
         return Frozen(obj)
     return Gaussian(*np.broadcast_arrays(*map(np.atleast_1d, moments)))  # independent coordinates, one per entry

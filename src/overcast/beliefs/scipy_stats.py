@@ -201,7 +201,11 @@ class Univariate(Law):
         self._frozen = frozen
         self.name = frozen.dist.name
         # scipy accepts parameters outside the domain; only the support shows it.
-        if np.isnan(frozen.support()).any():
+        try:
+            known = not np.isnan(frozen.support()).any()
+        except OverflowError:  # of whole numbers beyond all floating-point ones
+            known = False
+        if not known:
             raise ValueError(f"Frozen: distribution must have parameters in its domain, got others for {self.name}")
         with np.errstate(all="ignore"):
             self.mean, self.cov = _scalars(self.name, *frozen.stats("mv"))

@@ -189,10 +189,12 @@ class Recalibrated:
     def restore(self, state: dict[str, Any]) -> None:
         """Restore the records that `state` returned."""
         lengths = state["lengths"].tolist()
-        if sum(lengths) != len(state["rows"]):
+        _check_size("rows", state["rows"])
+        if any(length < 0 for length in lengths) or sum(lengths) != len(state["rows"]):
             raise ValueError("the outcomes do not fit their numbers")
         pieces = np.split(state["rows"].reshape(-1, 3), np.cumsum(lengths)[:-1]) if lengths else []
         corrections = [Correction(*row) for row in state["corrections"].reshape(-1, len(Correction())).tolist()]
+        _check_size("spread", np.array([correction.usual for correction in corrections]))
         self._tracks = tuple(Track(*parts) for parts in zip(pieces, state["new"].tolist(), corrections, strict=True))
 
     def _fitting(self, dim: int) -> None:

@@ -19,7 +19,7 @@ from kernel_support import ACTIONS, COV, KERNELS, MAKERS, RIDGE, A, C, K, Maker,
 from overcast._check import Array
 from overcast.beliefs import Belief, Ensemble, Gaussian, PointMass
 from overcast.confidence import Kernel as KernelConfidence
-from overcast.kernels import RBF, AnyKernel, Constant, Kernel, Linear, Polynomial, Product
+from overcast.kernels import RBF, AnyKernel, Constant, Kernel, Linear, Polynomial, Product, Scaled
 from overcast.models import KernelModel
 from support import refused
 
@@ -202,16 +202,19 @@ def test_kernels_that_are_none_are_named_when_learning(kernel: Kernel, bad: Beli
 
 
 def test_numbers_that_overflow_are_refused() -> None:
-    bandit = oc.Bandit(ACTIONS, KernelModel(Product(Linear(), Linear()), ridge=1.0), oc.UCB(1.0))
+    bandit = oc.Bandit(ACTIONS, KernelModel(Product(Linear(), Scaled(Linear(), 1e60)), ridge=1e60), oc.UCB(1.0))
     decision = bandit.decide([1.0, 1.0])
     with (
         np.errstate(over="ignore"),
         refused(ValueError, "KernelModel", "must give finite numbers", "scale the contexts"),
     ):
-        bandit.learn(decision, 1.0, context=[1e200, 0.0])
+        bandit.learn(decision, 1.0, context=[1e140, 0.0])
     bandit.learn(decision, 1.0)
     with np.errstate(over="ignore"), refused(ValueError, "KernelModel", "must give finite numbers"):
-        bandit.decide([1e200, 0.0])
+        bandit.decide([1e140, 0.0])
+    for missing in (-1.79e308, 1e200):
+        with refused(ValueError, "KernelModel", "embedded contexts must be of size 1e+150 at most", "missing"):
+            bandit.decide([missing, 0.0])
     assert np.isfinite(bandit.estimate([1.0, 1.0]).mean).all()
 
 

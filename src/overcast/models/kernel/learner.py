@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 ROUNDING = 1e-14
 # Powers of ten by which that may grow on the diagonal of a matrix until it has a Cholesky factor.
 MAX_JITTER = 6
+# Squares of larger contexts would overflow.
+MAX_CONTEXT = 1e150
 SAFE = "sums and products of positive semi-definite kernels are safe"
 
 
@@ -162,9 +164,16 @@ class KernelLearner(KeepsRounds):
     def view(self, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> View:
         assert isinstance(beliefs, Belief)
         if samples is None:
-            return self.embedded([kernel.embed(beliefs) for _, kernel in self._terms])
-        draws, weights = beliefs.sample(samples, rng), np.full(samples, 1.0 / samples)
-        return self.embedded([kernel.embed_points(draws, weights) for _, kernel in self._terms])
+            clouds = [kernel.embed(beliefs) for _, kernel in self._terms]
+        else:
+            draws, weights = beliefs.sample(samples, rng), np.full(samples, 1.0 / samples)
+            clouds = [kernel.embed_points(draws, weights) for _, kernel in self._terms]
+        for cloud in clouds:
+            largest = max(float(cloud.centres.max()), -float(cloud.centres.min()))
+            if not largest <= MAX_CONTEXT:
+                must = f"KernelModel: embedded contexts must be of size {MAX_CONTEXT:g} at most"
+                raise ValueError(f"{must}, got {largest:g}; scale them, and leave out missing ones")
+        return self.embedded(clouds)
 
     def embedded(self, clouds: Sequence[Cloud]) -> View:
         """Return the view of a belief that is embedded for each term of the kernel."""

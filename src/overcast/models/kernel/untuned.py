@@ -150,14 +150,28 @@ class UntunedLearner(KeepsRounds):
         return Seen(self._actions[int(index)], view)
 
     def learn(self, evidence: Seen, reward: float | Array) -> None:
-        own, reward, t = Evidence(evidence.action, self._embedded(evidence.clouds)), float(reward), len(self)
+        if len(self) + 1 < self._due:
+            self._add(evidence, float(reward))
+            return
+        # A fit takes long, and may be interrupted.
+        same = [self.inner.model, self.inner.kernel, *(kernel for term in self.inner._terms for kernel in term)]
+        inner = copy.deepcopy(self.inner, {id(one): one for one in same})
+        before = vars(self) | {"inner": inner, "_lengths": copy.deepcopy(self._lengths)}
+        try:
+            self._add(evidence, float(reward))
+            self._refit()
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    def _add(self, evidence: Seen, reward: float) -> None:
+        """Add a round under the present scales."""
+        own, t = Evidence(evidence.action, self._embedded(evidence.clouds)), len(self)
         inner, reference = (self.inner, self._reference) if t else (self._first(own), reward)
         inner.learn(own, reward - reference)
         if not t:
             self.inner, self._reference, self._noise2 = inner, reference, reward * reward or 1.0
         self._extend(reward)
-        if t + 1 >= self._due:
-            self._refit()
 
     def _extend(self, reward: float) -> None:
         """Bring what follows from L up to date with its last row."""

@@ -186,11 +186,12 @@ class Averaged(Weighted):
             v = np.broadcast_to(self.variance(rows), rewards.shape)
             if self.aware and self._settings.noise is None:
                 self._widen(rows, rewards, ages, v)
-        values = (self.theta, self.inverse, self.log_det, self.ridge, self.noise2)
+            weights = 1.0 / v
+        values = (self.theta, self.inverse, self.log_det, self.ridge, self.noise2, weights)
         if not all(np.isfinite(value).all() for value in values):
             raise too_large("LinearModel")
         self._some_unsized = not self._sized.all()
-        self._weigh(1.0 / v)
+        self._weigh(weights)
 
     def _begin(self, rewards: Array) -> None:
         """Let widths have the unit of rewards (..., n) in trials where these do not differ enough to give a scale."""

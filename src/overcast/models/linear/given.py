@@ -67,7 +67,7 @@ class Given(Weighted):
                     self.noise2 = np.maximum(noise2, SMALLEST_NOISE * size)
                 weights = 1.0 / self.variance(rows)
                 self._solve(rows, rewards, ages * weights)
-        if not all(np.isfinite(value).all() for value in (self.theta, self.log_det, self.noise2)):
+        if not all(np.isfinite(value).all() for value in (self.theta, self.log_det, self.noise2, weights)):
             raise too_large("LinearModel")
         self._sized = self._sized | sized
         self._some_unsized = not self._sized.all()

@@ -21,6 +21,8 @@ from overcast.models.linear.fit import Fit
 # BLAS takes several threads for products of matrices from about so many multiplications on, and for a matrix and a
 # vector from about so many numbers on.
 MATRICES, VECTORS = 100_000, 2_500
+# Variances of larger context terms would overflow.
+MAX_SQUARE = 1e300
 # Most numbers in the evidence that is made at once.
 STACKED = 1_000_000
 
@@ -71,8 +73,12 @@ class LinearLearner(LastingLearner):
 
     def evidence(self, view: View, index: Index) -> Row:
         row = self.design.row(view, index, self.fit.aware)
-        # Features that are not finite give scores that are not. Their covariance counts only when the reward has come.
-        if row.cov is not None and row.cov.ndim == 1 and not _finite(row.cov):
+        # A decision that cannot be learnt is not made.
+        sound = row.psi.ndim > 1 or (_finite(row.psi) and (row.cov is None or _finite(row.cov)))
+        if sound and row.seen is not None and row.psi.ndim == 1:
+            mean, variance = row.seen
+            sound = ddot(mean, mean) <= MAX_SQUARE and bool(variance.max() <= MAX_SQUARE)
+        if not sound:
             raise too_large("LinearModel")
         return row
 

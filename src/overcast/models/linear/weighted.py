@@ -298,9 +298,12 @@ class Weighted(Fit):
 
     def awaiting(self, rows: Sequence[Row], share: float) -> Weighted:
         found = self._kept.others(rows, None if self.frame is None else self.frame.matrix)
-        # What each of them will weigh is not known before its context.
-        weights = np.broadcast_to(share * np.asarray(self.weight)[..., None], found.shape)
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            # What each of them will weigh is not known before its context. One that shrinks a variance by more than
+            # MAX_SHRINKAGE, such as a missing value of 1e20, would take the digits of all others.
+            leverage = found.quadratic(self.inverse)
+            weights = np.minimum(share * np.asarray(self.weight)[..., None], MAX_SHRINKAGE / np.abs(leverage))
+            weights = np.where(np.isfinite(leverage), weights, 0.0)
             design, _ = found.sums(np.zeros(found.shape), weights)
             half = self.half()
             across = half.swapaxes(-1, -2)
@@ -346,6 +349,8 @@ class Weighted(Fit):
 
     def restore(self, state: dict[str, Array]) -> None:
         found = self._restored(state)
+        if not (found["ridge"].min() > 0.0 and found["noise2"].min() > 0.0):
+            raise ValueError("LinearModel: ridge and noise must be > 0, got others")
         self._kept.restore(found)
         for name in self._lasting:
             setattr(self, name, found[name.lstrip("_")])
