@@ -19,7 +19,8 @@ from overcast._memory import Memory, check_actions_may_change, padded
 from overcast._random import Stream, drawn_by
 from overcast._threads import one_thread
 from overcast.actions import Actions
-from overcast.beliefs import Belief, as_belief
+from overcast.adapters import as_belief
+from overcast.beliefs import Belief, PointMass
 from overcast.beliefs.names import arranged
 from overcast.calibration import Recalibrated
 from overcast.decision import Decision, Move, Ranking
@@ -28,7 +29,7 @@ from overcast.merging import merged
 from overcast.models.base import Estimate, LastingLearner, Model
 from overcast.models.kernel.hyperparameters import Fitted, fit_hyperparameters
 from overcast.models.kernel.learner import KeepsRounds
-from overcast.observations import checked_reward, one_context, one_or_many, revealed_belief
+from overcast.observations import Observations, checked_reward, one_context, one_or_many, revealed_belief
 from overcast.policies.base import Policy
 from overcast.round import Samples, check_pair, check_samples, choose, draws
 from overcast.tickets import Tickets, Waiting
@@ -186,7 +187,7 @@ class Bandit:
         """Return mean and width of all k actions under a belief; with `samples`, from the next decision's draws."""
         with self._lock:
             belief, *_ = self._corrected(self._in_order("belief", as_belief(belief)))
-            learner, t = self._learner_for(belief.dim), self._tickets.made + 1
+            learner, t = self._learner_for(belief), self._tickets.made + 1
             rng = None if self._samples is None else self._stream.at(t)
             with _threads_for(learner):
                 return learner.estimate(self._model.view(learner, belief, draws(self._samples, t), rng))
@@ -204,7 +205,7 @@ class Bandit:
             mask, ticket = self._actions.mask(available), self._tickets.new_id(id)
             given = self._in_order("belief", as_belief(belief))
             belief, stated, move = self._corrected(given)
-            learner, t, samples = self._learner_for(belief.dim), self._tickets.made + 1, self._samples
+            learner, t, samples = self._learner_for(belief), self._tickets.made + 1, self._samples
             waiting, share = self._tickets.awaited()
             with _threads_for(learner):
                 choice = choose(
@@ -233,10 +234,10 @@ class Bandit:
             item = decision.index if self._actions.names is None else decision.action
             index = self._actions.find("decision", item)
             given = self._in_order("belief", decision.belief)
-            self._check_dim(given.dim)
+            self._check_dim(given)
             belief = given if decision.move is None else given.moved(*decision.move)
             stated = None if self._recalibrated is None else given.stated_error()
-            learner, samples = self._learner_for(belief.dim), decision.samples
+            learner, samples = self._learner_for(belief), decision.samples
             with _threads_for(learner):
                 rng = None if samples is None else drawn_by(decision.seed)
                 view = self._model.view(learner, belief, samples, rng)
@@ -314,10 +315,10 @@ class Bandit:
         """
         with self._lock:
             rounds = one_or_many(self._actions, action, belief, reward, context, self._context)
-            self._check_dim(rounds.dim)
+            self._check_dim(rounds)
             memory = self.memory._replace(context=rounds.names)
             if memory.learner is None:
-                learner = self._learner_for(rounds.dim)
+                learner = self._learner_for(rounds)
                 memory = memory._replace(learner=learner, reference=self._actions.vectors, dim=rounds.dim)
             assert memory.learner is not None
             with _threads_for(memory.learner):
@@ -479,10 +480,10 @@ class Bandit:
                 parts.append(repr(self.recalibrated))
             return f"Bandit({', '.join(parts)}; {seen})"
 
-    def _learner_for(self, dim: int) -> LastingLearner:
-        """Return the learner for contexts of this dimension, a fresh one before the first decision."""
-        self._check_dim(dim)
-        return self._model.start(self._actions.vectors, dim) if self._learner is None else self._learner
+    def _learner_for(self, belief: Belief | Observations) -> LastingLearner:
+        """Return the learner for contexts of a belief's dimension, a fresh one before the first decision."""
+        self._check_dim(belief)
+        return self._model.start(self._actions.vectors, belief.dim) if self._learner is None else self._learner
 
     def _begin(self, learner: LastingLearner, belief: Belief) -> None:
         """Go on with a learner that has taken in a decision under a belief."""
@@ -499,15 +500,20 @@ class Bandit:
         """Return the belief to decide by, and if the bandit recalibrates, what the original states, and its move."""
         if self._recalibrated is None:
             return belief, None, None
-        self._check_dim(belief.dim)
+        self._check_dim(belief)
         stated = belief.stated_error()
         move = self._recalibrated.move(stated)
         return (belief, stated, None) if move is None else (belief.moved(*move), stated, Move(*move))
 
-    def _check_dim(self, dim: int) -> None:
+    def _check_dim(self, belief: Belief | Observations) -> None:
+        dim = belief.dim
         wanted = self._dim or (dim if self._context is None else len(self._context))
         if dim != wanted:
-            raise ValueError(f"Bandit: belief must have dimension {wanted}, got {dim}")
+            write = ""
+            if isinstance(belief, PointMass):
+                samples = "oc.Ensemble(x[:, None])" if wanted == 1 else f"an (n, {wanted}) array"
+                write = f"; if these are samples of the context, write {samples}"
+            raise ValueError(f"Bandit: belief must have dimension {wanted}, got {dim}{write}")
 
 
 def _threads_for(learner: LastingLearner) -> AbstractContextManager[None]:
