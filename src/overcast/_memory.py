@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import IO, Any, NamedTuple
@@ -40,6 +41,7 @@ class Memory(NamedTuple):
     learner : None before the first decision
     reference : vectors (j, a) of the actions that the learner started with
     recalibrated : the correction of forecasts; None unless the bandit recalibrates
+    context : names of the contexts' dimensions; None if they have none
     """
 
     actions: Actions
@@ -54,6 +56,7 @@ class Memory(NamedTuple):
     dim: int | None = None
     learner: LastingLearner | None = None
     reference: Array | None = None
+    context: tuple[str, ...] | None = None
 
     def with_actions(self, actions: Actions, of: Indices) -> Memory:
         """Return the same with other actions, of which row i was row of[i], or has a new vector if that is -1."""
@@ -76,6 +79,23 @@ def check_actions_may_change(model: Model) -> None:
     if model.fixed_actions:
         advice = "start a new bandit, or leave some out of available="
         raise TypeError(f"{type(model).__name__}: actions cannot come and go with this model; {advice}")
+
+
+def warn_of_silence(model: Model, actions: Actions, stacklevel: int) -> None:
+    """Warn if an action that may be taken has no features in any context: its reward counts as zero for ever."""
+    features = getattr(getattr(model, "model", model), "features", None)
+    silent = [] if features is None else [i for i in features.silent(actions.vectors) if actions.active[i]]
+    if len(silent):
+        name = (
+            f"action {actions.names[silent[0]]!r}" if actions.names is not None else f"the action of index {silent[0]}"
+        )
+        more = f", and {len(silent) - 1} more," if len(silent) > 1 else ""
+        must = "an entry that is always 1, such as [1.0, amount], or take features with a constant, such as Polynomial"
+        warnings.warn(
+            f"Bandit: {name}{more} has no features under {features}, so that its reward counts as 0 for ever; give the "
+            f"vectors of actions {must}",
+            stacklevel=stacklevel + 1,
+        )
 
 
 def started(model: Model, reference: Array, actions: Array, dim: int) -> LastingLearner:
@@ -114,6 +134,8 @@ def written(memory: Memory) -> tuple[dict[str, Any], Arrays]:
         "key": memory.stream.key,
         "recalibrate": None if recalibrated is None else recalibrated.memory,
     }
+    if memory.context is not None:
+        header["context"] = list(memory.context)
     arrays: Arrays = {"actions": actions.vectors}
     if memory.learner is not None:
         assert memory.reference is not None
@@ -147,6 +169,7 @@ def read(path: str, file: IO[bytes], model: Model | None, policy: Policy | None)
             rewards=_count(header, "rewards"),
             observed=_count(header, "observed"),
             dim=dim,
+            context=_names(header, dim),
         )
         if dim is None:
             if header["open"] or any(not name.startswith("recalibrate.") for name in arrays.keys() - {"actions"}):
@@ -190,6 +213,13 @@ def _actions(header: dict[str, Any], vectors: Array) -> Actions:
     if not active.any():
         raise ValueError("all actions are retired")
     return Actions.of(names, vectors, active)
+
+
+def _names(header: dict[str, Any], dim: int | None) -> tuple[str, ...] | None:
+    """Return the names of the contexts' dimensions; files of bandits that know none do not mention them."""
+    if header.get("context") is None:
+        return None
+    return _check.distinct_names("file", "context", _list(header, "context"), dim)
 
 
 def _tickets(header: dict[str, Any]) -> Tickets:

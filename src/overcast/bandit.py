@@ -7,11 +7,11 @@ import io
 import os
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from overcast import _check, _memory, _storage
 from overcast._check import Array
@@ -19,7 +19,9 @@ from overcast._memory import Memory, check_actions_may_change, padded
 from overcast._random import Stream, drawn_by
 from overcast._threads import one_thread
 from overcast.actions import Actions
-from overcast.beliefs import Belief, as_belief
+from overcast.adapters import as_belief
+from overcast.beliefs import Belief, PointMass
+from overcast.beliefs.names import arranged
 from overcast.calibration import Recalibrated
 from overcast.decision import Decision, Move, Ranking
 from overcast.history import observed
@@ -27,7 +29,7 @@ from overcast.merging import merged
 from overcast.models.base import Estimate, LastingLearner, Model
 from overcast.models.kernel.hyperparameters import Fitted, fit_hyperparameters
 from overcast.models.kernel.learner import KeepsRounds
-from overcast.observations import checked_reward, one_or_many, revealed_belief
+from overcast.observations import Observations, checked_reward, one_context, one_or_many, revealed_belief
 from overcast.policies.base import Policy
 from overcast.round import Samples, check_pair, check_samples, choose, draws
 from overcast.tickets import Tickets, Waiting
@@ -66,7 +68,9 @@ class Bandit:
         the seed and the number of the decision alone
     recalibrate : True to correct forecasts by the contexts revealed so far; `recalibrated` shows the correction. Or a
         `Recalibrated` that has learnt from an archive, which the bandit copies
+    context : names of the context's dimensions in order; None to take them from the first belief that has names
 
+    Once dimensions have names, beliefs and contexts with names are put in their order; those without go by position.
     A call that fails changes nothing. Threads may share a bandit: its calls wait for each other.
 
     Examples
@@ -92,24 +96,29 @@ class Bandit:
         samples: Samples = None,
         seed: int | np.random.SeedSequence = 0,
         recalibrate: bool | Recalibrated = False,
+        context: Sequence[str] | None = None,
     ) -> None:
         check_pair("Bandit", model, policy)
         vectors, samples = Actions(actions), check_samples("Bandit", samples)
         if not isinstance(seed, np.random.SeedSequence):
             seed = _check.integer("Bandit", "seed", seed, at_least=0)
-        self._use(Memory(vectors, model, policy, samples, Stream(seed), Tickets(), _recalibrated(recalibrate)))
+        names = None if context is None else _check.distinct_names("Bandit", "context", context)
+        corrected = _recalibrated(recalibrate)
+        self._use(Memory(vectors, model, policy, samples, Stream(seed), Tickets(), corrected, context=names))
         self._lock = threading.RLock()
+        _memory.warn_of_silence(model, vectors, stacklevel=2)
 
     def _use(self, memory: Memory) -> None:
         self._actions, self._model, self._policy = memory.actions, memory.model, memory.policy
         self._samples, self._stream, self._tickets = memory.samples, memory.stream, memory.tickets
         self._recalibrated, self._rewards, self._observed = memory.recalibrated, memory.rewards, memory.observed
         self._dim, self._learner, self._reference = memory.dim, memory.learner, memory.reference
+        self._context = memory.context
 
     @property
     def memory(self) -> Memory:
         """All that the bandit remembers, for files and records; what it holds changes with every call."""
-        learnt = self._rewards, self._observed, self._dim, self._learner, self._reference
+        learnt = self._rewards, self._observed, self._dim, self._learner, self._reference, self._context
         made_of = self._actions, self._model, self._policy, self._samples, self._stream, self._tickets
         return Memory(*made_of, self._recalibrated, *learnt)
 
@@ -127,6 +136,21 @@ class Bandit:
     def samples(self) -> Samples:
         """How expectations are taken."""
         return self._samples
+
+    @property
+    def context(self) -> tuple[str, ...] | None:
+        """Names of the context's dimensions, in order; None as long as nobody gave any.
+
+        Examples
+        --------
+        >>> import overcast as oc
+        >>> bandit = oc.Bandit(["a", "b"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB())
+        >>> decision = bandit.decide({"warm": 21.0, "wet": 0.4})
+        >>> bandit.context
+        ('warm', 'wet')
+        >>> bandit.learn(decision, reward=1.0, context={"wet": 0.5, "warm": 20.0})  # put in order
+        """
+        return self._context
 
     @property
     def recalibrated(self) -> Recalibrated | None:
@@ -163,8 +187,8 @@ class Bandit:
     def estimate(self, belief: Any) -> Estimate:
         """Return mean and width of all k actions under a belief; with `samples`, from the next decision's draws."""
         with self._lock:
-            belief, *_ = self._corrected(as_belief(belief))
-            learner, t = self._learner_for(belief.dim), self._tickets.made + 1
+            belief, *_ = self._corrected(self._in_order("belief", as_belief(belief)))
+            learner, t = self._learner_for(belief), self._tickets.made + 1
             rng = None if self._samples is None else self._stream.at(t)
             with _threads_for(learner):
                 return learner.estimate(self._model.view(learner, belief, draws(self._samples, t), rng))
@@ -180,9 +204,9 @@ class Bandit:
         """
         with self._lock:
             mask, ticket = self._actions.mask(available), self._tickets.new_id(id)
-            given = as_belief(belief)
+            given = self._in_order("belief", as_belief(belief))
             belief, stated, move = self._corrected(given)
-            learner, t, samples = self._learner_for(belief.dim), self._tickets.made + 1, self._samples
+            learner, t, samples = self._learner_for(belief), self._tickets.made + 1, self._samples
             waiting, share = self._tickets.awaited()
             with _threads_for(learner):
                 choice = choose(
@@ -193,7 +217,7 @@ class Bandit:
             ranking = Ranking(self._actions, choice.estimate, choice.scores)
             seed, drawn = (self._stream.key, t, choice.repetition), draws(samples, t)
             out = Decision(ticket, time.time(), given, move, mask, ranking, index, choice.probability, seed, drawn, t)
-            self._begin(learner, belief.dim)
+            self._begin(learner, given)
             self._tickets.add(ticket, Waiting(index, t, evidence, stated))
             return out
 
@@ -210,27 +234,27 @@ class Bandit:
                 raise ValueError(f"Bandit: decision must not be open already, got {_check.short(decision.id)}")
             item = decision.index if self._actions.names is None else decision.action
             index = self._actions.find("decision", item)
-            given = decision.belief
-            self._check_dim(given.dim)
+            given = self._in_order("belief", decision.belief)
+            self._check_dim(given)
             belief = given if decision.move is None else given.moved(*decision.move)
             stated = None if self._recalibrated is None else given.stated_error()
-            learner, samples = self._learner_for(belief.dim), decision.samples
+            learner, samples = self._learner_for(belief), decision.samples
             with _threads_for(learner):
                 rng = None if samples is None else drawn_by(decision.seed)
                 view = self._model.view(learner, belief, samples, rng)
                 evidence = learner.as_decided(learner.evidence(view, index), decision.mean)
-            self._begin(learner, belief.dim)
+            self._begin(learner, given)
             self._tickets.adopt(decision.id, Waiting(index, self._tickets.made + 1, evidence, stated))
 
-    def learn(self, decision: Decision | str, reward: float, context: ArrayLike | Belief | None = None) -> None:
+    def learn(self, decision: Decision | str, reward: float, context: Any = None) -> None:
         """Take in the reward of a decision, at any time and in any order, once.
 
         Parameters
         ----------
         decision : what `decide` returned, or its id, which outlives the process when the bandit is saved
         reward : y_t; True and False count as 1 and 0
-        context : c_t if it was revealed afterwards (Algorithm 2); None if it stays hidden (Algorithm 1); a belief if it
-            was measured in part or with error
+        context : c_t if it was revealed afterwards (Algorithm 2), as an array or anything `as_belief` takes, such as
+            numbers by name; None if it stays hidden (Algorithm 1); a belief if it was measured in part or with error
         """
         with self._lock:
             ticket = self._tickets.find(decision)
@@ -238,13 +262,16 @@ class Bandit:
             index, _, evidence, stated, vector = self._tickets.open[ticket]
             learner, lesson = self._learner, None
             assert learner is not None
+            names = self._context
             if context is not None:
+                assert self._dim is not None
+                context, names = one_context(context, self._dim, names)
                 with _threads_for(learner):
                     seer = learner
                     if vector is not None:  # the action has another one by now
                         own, index = padded(vector[None], self._actions.vectors.shape[1]), 0
                         seer = learner.with_actions(own, np.array([-1]))
-                    revealed = self._model.view(seer, revealed_belief(self._revealed(context)))
+                    revealed = self._model.view(seer, revealed_belief(context))
                     if self._model.uses_context:
                         evidence = seer.evidence(revealed, index)
                 if self._recalibrated is not None and stated is not None:
@@ -255,6 +282,7 @@ class Bandit:
             if self._recalibrated is not None and lesson is not None:
                 self._recalibrated.take(lesson)
             self._rewards += 1
+            self._context = names
             self._tickets.close(ticket)
 
     def forget(self, decision: Decision | str) -> None:
@@ -272,11 +300,11 @@ class Bandit:
         Parameters
         ----------
         action : the action taken, by name or index; or n of them
-        belief : what was known about the context, or anything `as_belief` takes; or a list of n, or an (n, c) array of
-            contexts that were known
+        belief : what was known about the context, or anything `as_belief` takes; or a list of n, or an (n, c) array or
+            DataFrame of contexts that were known
         reward : y_t, or n of them
-        context : c_t if it was revealed afterwards, or a belief; or an (n, c) array, or a list in which None means that
-            a context stayed hidden
+        context : c_t if it was revealed afterwards, as for `learn`; or an (n, c) array or DataFrame, or a list in which
+            None means that a context stayed hidden
 
         Examples
         --------
@@ -288,11 +316,11 @@ class Bandit:
         3
         """
         with self._lock:
-            rounds = one_or_many(self._actions, action, belief, reward, context)
-            self._check_dim(rounds.dim)
-            memory = self.memory
+            rounds = one_or_many(self._actions, action, belief, reward, context, self._context)
+            self._check_dim(rounds)
+            memory = self.memory._replace(context=rounds.names)
             if memory.learner is None:
-                learner = self._learner_for(rounds.dim)
+                learner = self._learner_for(rounds)
                 memory = memory._replace(learner=learner, reference=self._actions.vectors, dim=rounds.dim)
             assert memory.learner is not None
             with _threads_for(memory.learner):
@@ -322,6 +350,7 @@ class Bandit:
         """
         with self._lock, one_thread():
             self._use(self.memory.with_actions(*self._actions.added(actions)))
+            _memory.warn_of_silence(self._model, self._actions, stacklevel=2)
 
     def retire(self, actions: Any) -> None:
         """Never take these actions again, given by name, or by index if they have none; `add_actions` brings them back.
@@ -455,36 +484,40 @@ class Bandit:
                 parts.append(repr(self.recalibrated))
             return f"Bandit({', '.join(parts)}; {seen})"
 
-    def _learner_for(self, dim: int) -> LastingLearner:
-        """Return the learner for contexts of this dimension, a fresh one before the first decision."""
-        self._check_dim(dim)
-        return self._model.start(self._actions.vectors, dim) if self._learner is None else self._learner
+    def _learner_for(self, belief: Belief | Observations) -> LastingLearner:
+        """Return the learner for contexts of a belief's dimension, a fresh one before the first decision."""
+        self._check_dim(belief)
+        return self._model.start(self._actions.vectors, belief.dim) if self._learner is None else self._learner
 
-    def _begin(self, learner: LastingLearner, dim: int) -> None:
-        """Go on with a learner that has taken in a round or a decision."""
+    def _begin(self, learner: LastingLearner, belief: Belief) -> None:
+        """Go on with a learner that has taken in a decision under a belief."""
         if self._learner is None:
-            self._reference, self._dim = self._actions.vectors, dim
+            self._reference, self._dim = self._actions.vectors, belief.dim
+        if self._context is None:
+            self._context = belief.names
         self._learner = learner
+
+    def _in_order(self, parameter: str, belief: Belief) -> Belief:
+        return belief if self._context is None else arranged("Bandit", parameter, belief, self._context)
 
     def _corrected(self, belief: Belief) -> tuple[Belief, Array | None, Move | None]:
         """Return the belief to decide by, and if the bandit recalibrates, what the original states, and its move."""
         if self._recalibrated is None:
             return belief, None, None
-        self._check_dim(belief.dim)
+        self._check_dim(belief)
         stated = belief.stated_error()
         move = self._recalibrated.move(stated)
         return (belief, stated, None) if move is None else (belief.moved(*move), stated, Move(*move))
 
-    def _revealed(self, context: ArrayLike | Belief) -> Array | Belief:
-        """Return a context that was revealed, after checking that it fits."""
-        if isinstance(context, Belief):
-            self._check_dim(context.dim)
-            return context
-        return _check.vector("Bandit", "context", context, self._dim or "c")
-
-    def _check_dim(self, dim: int) -> None:
-        if self._dim is not None and dim != self._dim:
-            raise ValueError(f"Bandit: belief must have dimension {self._dim}, got {dim}")
+    def _check_dim(self, belief: Belief | Observations) -> None:
+        dim = belief.dim
+        wanted = self._dim or (dim if self._context is None else len(self._context))
+        if dim != wanted:
+            write = ""
+            if isinstance(belief, PointMass):
+                samples = "oc.Ensemble(x[:, None])" if wanted == 1 else f"an (n, {wanted}) array"
+                write = f"; if these are samples of the context, write {samples}"
+            raise ValueError(f"Bandit: belief must have dimension {wanted}, got {dim}{write}")
 
 
 def _threads_for(learner: LastingLearner) -> AbstractContextManager[None]:

@@ -9,7 +9,7 @@ records.
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,13 +17,14 @@ import numpy as np
 from overcast import _check, _memory, _storage
 from overcast._random import Stream
 from overcast.actions import Actions
+from overcast.adapters import as_belief
 from overcast.bandit import Bandit
-from overcast.beliefs import Belief, as_belief, belief_from_json
+from overcast.beliefs import Belief, belief_from_json
 from overcast.calibration import Recalibrated
 from overcast.decision import Decision
 from overcast.models.base import Model
 from overcast.models.kernel.hyperparameters import Fitted
-from overcast.observations import checked_reward
+from overcast.observations import Table, checked_reward, labelled
 from overcast.policies import Greedy, Policy
 from overcast.round import Samples
 
@@ -40,6 +41,7 @@ def config(
     samples: Samples = None,
     seed: int | np.random.SeedSequence = 0,
     recalibrate: bool | Recalibrated = False,
+    context: Sequence[str] | None = None,
 ) -> Event:
     """Return the configuration of a bandit as JSON data; the arguments are those of `Bandit`.
 
@@ -52,11 +54,12 @@ def config(
     >>> replay(given, []).actions
     Actions(a, b; 2 dimensions)
     """
-    header, arrays = _memory.written(Bandit(actions, model, policy, samples, seed, recalibrate).memory)
+    header, arrays = _memory.written(Bandit(actions, model, policy, samples, seed, recalibrate, context).memory)
     names = ("model", "policy", "samples", "names", "key", "recalibrate")
     out = {name: header[name] for name in names} | {"vectors": arrays.pop("actions").tolist()}
     known = {name.removeprefix("recalibrate."): array.tolist() for name, array in arrays.items()}
-    return {"version": _storage.VERSION, **out, "corrections": known or None}
+    named = {name: header[name] for name in ("context",) if name in header}
+    return {"version": _storage.VERSION, **out, "corrections": known or None, **named}
 
 
 def decided(decision: Decision) -> Event:
@@ -77,12 +80,13 @@ def forgotten(decision: Decision | str) -> Event:
 def observed(action: Any, belief: Any, reward: Any, context: Any = None) -> Event:
     """Return the event of rounds that somebody else decided; the arguments are those of `Bandit.observe`."""
     many = np.ndim(reward) > 0
+    read = _many if many else _plain
     return {
         "event": "observe",
-        "action": _plain(action),
-        "belief": _plain(_beliefs(belief) if many else _belief(belief)),
+        "action": _many(action),
+        "belief": read(belief),
         "reward": [checked_reward(one) for one in reward] if many else checked_reward(reward),
-        "context": _plain(context),
+        "context": read(context),
     }
 
 
@@ -93,7 +97,7 @@ def added(actions: Any) -> Event:
         assert found.names is not None
         names = [_check.name("events.added", name) for name in found.names]
         return {"event": "add", "names": names, "vectors": found.vectors.tolist()}
-    plain = _plain(list(actions) if isinstance(actions, Collection) else actions)
+    plain = _many(list(actions) if isinstance(actions, Collection) and not hasattr(actions, "to_numpy") else actions)
     alone = isinstance(plain, list) and all(isinstance(item, str) for item in plain)
     return {"event": "add", "names": plain if alone else None, "vectors": None if alone else plain}
 
@@ -199,6 +203,7 @@ def _made(given: Any, model: Model | None, policy: Policy | None) -> Bandit:
         _storage.given_or_stored("configuration", "policy", policy, given["policy"]),
         given["samples"],
         recalibrate=recalibrate,
+        context=given.get("context"),
     )
     with _storage.damage("the configuration"):
         bandit._stream = Stream.of(given["key"])
@@ -291,34 +296,38 @@ def _config(name: str, value: Model | Policy) -> Any:
     return out
 
 
-def _beliefs(items: Any) -> Any:
-    """Return many beliefs such that `_plain` makes JSON data of them: the rows of a table, or the items of a list."""
-    if hasattr(items, "to_numpy") and not hasattr(items, "dims"):
-        items = items.to_numpy()
-    return items if isinstance(items, np.ndarray) and items.dtype != object else [_belief(item) for item in items]
-
-
-def _belief(value: Any) -> Any:
-    """Return a belief such that `_plain` makes JSON data of it: labels and distributions would be lost otherwise."""
-    plain = value is None or isinstance(value, (list, tuple, dict, int, float, np.ndarray, np.generic))
-    return value if plain else as_belief(value)
-
-
 def _plain(value: Any) -> Any:
-    """Return arrays, beliefs and lists of them as JSON data."""
+    """Return arrays, beliefs, whatever becomes one, and lists of them as JSON data."""
     if isinstance(value, Belief):
         return value.to_json()
+    if isinstance(value, Mapping) or labelled(value):
+        return as_belief(value).to_json()
     if hasattr(value, "to_numpy"):
         value = value.to_numpy()
-    if isinstance(value, (np.ndarray, np.generic)):
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype != object:
         return value.tolist()
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, np.ndarray)):
         return [_plain(item) for item in value]
-    return value
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    return as_belief(value).to_json()
+
+
+def _many(value: Any) -> Any:
+    """Return what n rounds hold as JSON data: a table by its columns' names and rows, and lists as `_plain` does."""
+    table = Table.of(value)
+    if table is not None:
+        return {"names": list(table.names), "rows": table.rows.tolist()}
+    if hasattr(value, "dims"):  # the rows of a labelled array keep their labels
+        return [_plain(item) for item in value]
+    return _plain(value.to_numpy() if hasattr(value, "to_numpy") else value)
 
 
 def _read(value: Any) -> Any:
-    """Return beliefs from their JSON form, and everything else as it is."""
+    """Return beliefs and tables from their JSON form, and everything else as it is."""
+    if isinstance(value, dict) and "rows" in value:
+        names = _check.distinct_names("events", "names", value["names"])
+        return Table(names, _check.array("events", "rows", value["rows"], ("n", len(names))))
     if isinstance(value, dict):
         return belief_from_json(value)
     return [_read(item) for item in value] if isinstance(value, list) and value and _deep(value) else value

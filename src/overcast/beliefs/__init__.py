@@ -1,7 +1,6 @@
 """Beliefs: distributions over the context, held before acting."""
 
 from overcast.beliefs.base import Belief, NoClosedForm
-from overcast.beliefs.convert import as_belief
 from overcast.beliefs.ensemble import Ensemble
 from overcast.beliefs.gaussian import Gaussian
 from overcast.beliefs.independent import Independent
@@ -11,6 +10,7 @@ from overcast.beliefs.point import PointMass
 from overcast.beliefs.quantiles import Quantiles
 from overcast.beliefs.sampler import Sampler
 from overcast.beliefs.scipy_stats import Frozen
+from overcast.beliefs.selected import Selected
 from overcast.beliefs.serialise import belief_from_json
 
 __all__ = [
@@ -25,6 +25,6 @@ __all__ = [
     "PointMass",
     "Quantiles",
     "Sampler",
-    "as_belief",
+    "Selected",
     "belief_from_json",
 ]
