@@ -20,10 +20,11 @@ from overcast.models.base import LastingLearner, Model
 from overcast.policies.base import Policy
 from overcast.round import Samples, check_pair, check_samples
 from overcast.tickets import KNOWN_TOKENS, Tickets, Waiting
+from overcast.usual import Tally
 
 # Arrays of one name, and the first parts of the names of others.
 SINGLE = {"actions", "reference"}
-PREFIXES = ("learner.", "open.", "recalibrate.")
+PREFIXES = ("learner.", "open.", "recalibrate.", "usual.")
 # Largest dimension of contexts that a file may claim.
 MAX_DIM = 100_000
 #: the entry of the header that differs between copies
@@ -38,6 +39,7 @@ class Memory(NamedTuple):
     learner : None before the first decision
     reference : vectors (j, a) of the actions that the learner started with
     recalibrated : the correction of forecasts; None unless the bandit recalibrates
+    tally : what forecasts were like so far
     """
 
     actions: Actions
@@ -47,6 +49,7 @@ class Memory(NamedTuple):
     stream: Stream
     tickets: Tickets
     recalibrated: Recalibrated | None
+    tally: Tally
     rewards: int = 0
     observed: int = 0
     dim: int | None = None
@@ -118,6 +121,7 @@ def written(memory: Memory) -> tuple[dict[str, Any], Arrays]:
         arrays["reference"] = memory.reference
         arrays |= _under("open.", _records.pack([*tickets.open.values()]))
         arrays |= _under("learner.", memory.learner.state())
+        arrays |= _under("usual.", memory.tally.state())
     if recalibrated is not None:
         arrays |= _under("recalibrate.", recalibrated.state())
     return header, arrays
@@ -142,6 +146,7 @@ def read(path: str, file: IO[bytes], model: Model | None, policy: Policy | None)
             stream=Stream.of(header["key"]),
             tickets=_tickets(header),
             recalibrated=_correction(header, arrays, dim),
+            tally=Tally.of(_within("usual.", arrays), dim),
             rewards=_count(header, "rewards"),
             observed=_count(header, "observed"),
             dim=dim,

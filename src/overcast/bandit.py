@@ -22,6 +22,7 @@ from overcast.actions import Actions
 from overcast.beliefs import Belief, as_belief
 from overcast.calibration import Recalibrated
 from overcast.decision import Decision, Move, Ranking
+from overcast.explanation import Ask, Explanation, explained
 from overcast.history import observed
 from overcast.merging import merged
 from overcast.models.base import Estimate, LastingLearner, Model
@@ -29,8 +30,9 @@ from overcast.models.kernel.hyperparameters import Fitted, fit_hyperparameters
 from overcast.models.kernel.learner import KeepsRounds
 from overcast.observations import checked_reward, one_or_many, revealed_belief
 from overcast.policies.base import Policy
-from overcast.round import Samples, check_pair, check_samples, choose, draws
+from overcast.round import Choice, Samples, check_pair, check_samples, choose, draws
 from overcast.tickets import Tickets, Waiting
+from overcast.usual import Tally
 
 _NO_HOLD: AbstractContextManager[None] = nullcontext()
 
@@ -97,7 +99,7 @@ class Bandit:
         vectors, samples = Actions(actions), check_samples("Bandit", samples)
         if not isinstance(seed, np.random.SeedSequence):
             seed = _check.integer("Bandit", "seed", seed, at_least=0)
-        self._use(Memory(vectors, model, policy, samples, Stream(seed), Tickets(), _recalibrated(recalibrate)))
+        self._use(Memory(vectors, model, policy, samples, Stream(seed), Tickets(), _recalibrated(recalibrate), Tally()))
         self._lock = threading.RLock()
 
     def _use(self, memory: Memory) -> None:
@@ -105,13 +107,15 @@ class Bandit:
         self._samples, self._stream, self._tickets = memory.samples, memory.stream, memory.tickets
         self._recalibrated, self._rewards, self._observed = memory.recalibrated, memory.rewards, memory.observed
         self._dim, self._learner, self._reference = memory.dim, memory.learner, memory.reference
+        self._tally = memory.tally
+        self._changes = object()  # another one after every call that may change later estimates or choices
 
     @property
     def memory(self) -> Memory:
         """All that the bandit remembers, for files and records; what it holds changes with every call."""
         learnt = self._rewards, self._observed, self._dim, self._learner, self._reference
         made_of = self._actions, self._model, self._policy, self._samples, self._stream, self._tickets
-        return Memory(*made_of, self._recalibrated, *learnt)
+        return Memory(*made_of, self._recalibrated, self._tally, *learnt)
 
     @property
     def actions(self) -> Actions:
@@ -142,7 +146,7 @@ class Bandit:
     def policy(self, policy: Policy) -> None:
         with self._lock:
             check_pair("Bandit", self._model, policy)
-            self._policy = policy
+            self._policy, self._changes = policy, object()
 
     @property
     def learnt(self) -> Learnt:
@@ -190,12 +194,61 @@ class Bandit:
                 )
                 index = int(choice.action)
                 evidence = learner.evidence(choice.view, index)
-            ranking = Ranking(self._actions, choice.estimate, choice.scores)
+            ranking = Ranking(self._actions, choice.estimate, choice.scores, self._policy)
             seed, drawn = (self._stream.key, t, choice.repetition), draws(samples, t)
             out = Decision(ticket, time.time(), given, move, mask, ranking, index, choice.probability, seed, drawn, t)
             self._begin(learner, belief.dim)
+            self._count(belief)
+            out.made_by(self, self._changes, self._tally.mark())
             self._tickets.add(ticket, Waiting(index, t, evidence, stated))
             return out
+
+    def explain(self, decision: Decision, state: object = None) -> Explanation:
+        """Explain a decision by what is known now; `Decision.explain` explains it as it was made.
+
+        If the bandit has learnt since, the explanation says so, and what would be chosen now.
+
+        Parameters
+        ----------
+        decision : one that this bandit made, or the record of one that could have been its own
+        """
+        with self._lock:
+            if not isinstance(decision, Decision):
+                raise TypeError(f"Bandit: decision must be a Decision, got {_check.short(decision)}")
+            self._check_dim(decision.belief.dim)
+            mine = decision.made_in(self, self._changes)
+            if mine is None and state is not None:
+                raise ValueError(
+                    "Decision: explain needs the bandit as it was, got one that has learnt or changed since; ask "
+                    "bandit.explain(decision), which goes by what is known now"
+                )
+            item = decision.index if self._actions.names is None else decision.action
+            index = self._actions.find("decision", item)
+            if index != decision.index:
+                raise ValueError(f"Bandit: decision must have index {index} for {_check.short(item)}, got others")
+            names = tuple(f"c{i + 1}" for i in range(decision.belief.dim))
+            mark = self._tally.mark() if mine is None else mine
+            ask = self._asked(decision)
+            return explained(decision, self._actions, self._policy, ask, names, mark.usual(), mine is not None)
+
+    def _asked(self, decision: Decision) -> Ask:
+        """Return what an explanation of a decision asks: as when it was made, for a bandit that is as it was then."""
+        learner, t, samples = self._learner_for(decision.belief.dim), decision.round, self._samples
+        mask, (waiting, share) = self._actions.mask(decision.available), self._tickets.awaited(before=t)
+        asked = learner.awaiting(waiting, share) if waiting and not self._policy.random else learner
+
+        def means(belief: Belief) -> Array:
+            rng = None if decision.samples is None else drawn_by(decision.seed)
+            with _threads_for(learner):
+                return asked.estimate(self._model.view(learner, belief, decision.samples, rng)).mean
+
+        def chosen(belief: Belief) -> Choice:
+            with _threads_for(learner):
+                return choose(
+                    self._model, learner, self._policy, belief, t, samples, self._stream, mask, waiting, share
+                )
+
+        return Ask(lambda given: self._corrected(given)[0], means, chosen)
 
     def adopt(self, decision: Decision) -> None:
         """Take in a decision that was made elsewhere, as if `decide` had returned it; it then waits for its reward.
@@ -220,6 +273,7 @@ class Bandit:
                 view = self._model.view(learner, belief, samples, rng)
                 evidence = learner.as_decided(learner.evidence(view, index), decision.mean)
             self._begin(learner, belief.dim)
+            self._count(belief)
             self._tickets.adopt(decision.id, Waiting(index, self._tickets.made + 1, evidence, stated))
 
     def learn(self, decision: Decision | str, reward: float, context: ArrayLike | Belief | None = None) -> None:
@@ -254,12 +308,14 @@ class Bandit:
             if self._recalibrated is not None and lesson is not None:
                 self._recalibrated.take(lesson)
             self._rewards += 1
+            self._changes = object()
             self._tickets.close(ticket)
 
     def forget(self, decision: Decision | str) -> None:
         """Stop waiting for the reward of a decision, and free the memory that was kept to learn from it."""
         with self._lock:
             del self._tickets.open[self._tickets.find(decision)]
+            self._changes = object()
 
     def observe(self, action: Any, belief: Any, reward: Any, context: Any = None) -> None:
         """Learn from a round that somebody else decided, or from many in order.
@@ -329,7 +385,7 @@ class Bandit:
         """
         with self._lock:
             check_actions_may_change(self._model)
-            self._actions = self._actions.retired(actions)
+            self._actions, self._changes = self._actions.retired(actions), object()
 
     def fit_hyperparameters(self) -> Fitted:
         """Fit the kernel's parameters and the ridge to the rewards so far, and go on with them.
@@ -373,6 +429,7 @@ class Bandit:
                 waiting = self._tickets.open.items()
                 adopted = {ticket: one._replace(evidence=learner.adopt(one.evidence)) for ticket, one in waiting}
             self._model, self._learner, self._tickets.open = model, learner, adopted
+            self._changes = object()
 
     def merge(self, other: Bandit) -> None:
         """Add what another bandit with the same model has learnt.
@@ -463,6 +520,11 @@ class Bandit:
         if self._learner is None:
             self._reference, self._dim = self._actions.vectors, dim
         self._learner = learner
+
+    def _count(self, belief: Belief) -> None:
+        """Count a forecast that was decided by; the mean of one without closed form would take too many draws."""
+        if belief.exact:
+            self._tally.add(belief.mean())
 
     def _corrected(self, belief: Belief) -> tuple[Belief, Array | None, Move | None]:
         """Return the belief to decide by, and if the bandit recalibrates, what the original states, and its move."""

@@ -40,5 +40,6 @@ def merged(mine: Memory, theirs: Memory) -> Memory:
     recalibrated = mine.recalibrated
     if recalibrated is not None and theirs.recalibrated is not None:
         recalibrated = recalibrated.joined(theirs.recalibrated)
+    out = out._replace(tally=mine.tally.joined(theirs.tally))
     rewards = mine.rewards + theirs.rewards
     return out._replace(learner=learner, reference=reference, recalibrated=recalibrated, rewards=rewards, dim=other.dim)

@@ -52,6 +52,12 @@ class Observations:
         """The dimension of the contexts."""
         return int(self.beliefs.shape[1]) if isinstance(self.beliefs, np.ndarray) else self.beliefs[0].dim
 
+    def means(self) -> Array | list[Array]:
+        """Return the means (c,) of the beliefs that have one in closed form."""
+        if isinstance(self.beliefs, np.ndarray):
+            return self.beliefs
+        return [belief.mean() for belief in self.beliefs if belief.exact]
+
     def each(self) -> Iterator[Observation]:
         """Yield the rounds one by one."""
         contexts = [None] * len(self) if self.contexts is None else self.contexts
