@@ -179,6 +179,20 @@ def text(owner: str, name: str, value: Any) -> str:
     return str(value)
 
 
+def distinct_names(owner: str, name: str, value: Any, n: int | None = None) -> tuple[str, ...]:
+    """Return distinct names, `n` of them unless that is None; one string counts as one name."""
+    items = (value,) if isinstance(value, str) else tuple(value) if hasattr(value, "__iter__") else None
+    if items is None:
+        raise TypeError(f"{owner}: {name} must be a list of strings, got {short(value)}")
+    out = tuple(text(owner, name, item) for item in items)
+    if not out or len(out) != (n or len(out)):
+        raise ValueError(f"{owner}: {name} must have {n or 'at least one'} entries, got {len(out)}")
+    if len(set(out)) < len(out):
+        twice = next(item for item in out if out.count(item) > 1)
+        raise ValueError(f"{owner}: {name} must differ from each other, got {twice!r} twice")
+    return out
+
+
 def name(owner: str, value: Any) -> Any:
     """Return the name of an action if JSON gives it back as it is: a string or a finite number."""
     plain = value.item() if isinstance(value, np.generic) else value

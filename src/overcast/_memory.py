@@ -40,6 +40,7 @@ class Memory(NamedTuple):
     reference : vectors (j, a) of the actions that the learner started with
     recalibrated : the correction of forecasts; None unless the bandit recalibrates
     tally : what forecasts were like so far
+    context : names of the contexts' dimensions; None if they have none
     """
 
     actions: Actions
@@ -55,6 +56,7 @@ class Memory(NamedTuple):
     dim: int | None = None
     learner: LastingLearner | None = None
     reference: Array | None = None
+    context: tuple[str, ...] | None = None
 
     def with_actions(self, actions: Actions, of: Indices) -> Memory:
         """Return the same with other actions, of which row i was row of[i], or has a new vector if that is -1."""
@@ -115,6 +117,8 @@ def written(memory: Memory) -> tuple[dict[str, Any], Arrays]:
         "key": memory.stream.key,
         "recalibrate": None if recalibrated is None else recalibrated.memory,
     }
+    if memory.context is not None:
+        header["context"] = list(memory.context)
     arrays: Arrays = {"actions": actions.vectors}
     if memory.learner is not None:
         assert memory.reference is not None
@@ -150,6 +154,7 @@ def read(path: str, file: IO[bytes], model: Model | None, policy: Policy | None)
             rewards=_count(header, "rewards"),
             observed=_count(header, "observed"),
             dim=dim,
+            context=_names(header, dim),
         )
         if dim is None:
             if header["open"] or any(not name.startswith("recalibrate.") for name in arrays.keys() - {"actions"}):
@@ -193,6 +198,13 @@ def _actions(header: dict[str, Any], vectors: Array) -> Actions:
     if not active.any():
         raise ValueError("all actions are retired")
     return Actions.of(names, vectors, active)
+
+
+def _names(header: dict[str, Any], dim: int | None) -> tuple[str, ...] | None:
+    """Return the names of the contexts' dimensions; files of bandits that know none do not mention them."""
+    if header.get("context") is None:
+        return None
+    return _check.distinct_names("file", "context", _list(header, "context"), dim)
 
 
 def _tickets(header: dict[str, Any]) -> Tickets:

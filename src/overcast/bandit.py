@@ -7,11 +7,11 @@ import io
 import os
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from overcast import _check, _memory, _storage
 from overcast._check import Array
@@ -20,6 +20,7 @@ from overcast._random import Stream, drawn_by
 from overcast._threads import one_thread
 from overcast.actions import Actions
 from overcast.beliefs import Belief, as_belief
+from overcast.beliefs.names import arranged
 from overcast.calibration import Recalibrated
 from overcast.decision import Decision, Move, Ranking
 from overcast.explanation import Ask, Explanation, explained
@@ -28,7 +29,7 @@ from overcast.merging import merged
 from overcast.models.base import Estimate, LastingLearner, Model
 from overcast.models.kernel.hyperparameters import Fitted, fit_hyperparameters
 from overcast.models.kernel.learner import KeepsRounds
-from overcast.observations import checked_reward, one_or_many, revealed_belief
+from overcast.observations import checked_reward, one_context, one_or_many, revealed_belief
 from overcast.policies.base import Policy
 from overcast.round import Choice, Samples, check_pair, check_samples, choose, draws
 from overcast.tickets import Tickets, Waiting
@@ -68,7 +69,9 @@ class Bandit:
         the seed and the number of the decision alone
     recalibrate : True to correct forecasts by the contexts revealed so far; `recalibrated` shows the correction. Or a
         `Recalibrated` that has learnt from an archive, which the bandit copies
+    context : names of the context's dimensions in order; None to take them from the first belief that has names
 
+    Once dimensions have names, beliefs and contexts with names are put in their order; those without go by position.
     A call that fails changes nothing. Threads may share a bandit: its calls wait for each other.
 
     Examples
@@ -94,12 +97,15 @@ class Bandit:
         samples: Samples = None,
         seed: int | np.random.SeedSequence = 0,
         recalibrate: bool | Recalibrated = False,
+        context: Sequence[str] | None = None,
     ) -> None:
         check_pair("Bandit", model, policy)
         vectors, samples = Actions(actions), check_samples("Bandit", samples)
         if not isinstance(seed, np.random.SeedSequence):
             seed = _check.integer("Bandit", "seed", seed, at_least=0)
-        self._use(Memory(vectors, model, policy, samples, Stream(seed), Tickets(), _recalibrated(recalibrate), Tally()))
+        names = None if context is None else _check.distinct_names("Bandit", "context", context)
+        corrected = _recalibrated(recalibrate)
+        self._use(Memory(vectors, model, policy, samples, Stream(seed), Tickets(), corrected, Tally(), context=names))
         self._lock = threading.RLock()
 
     def _use(self, memory: Memory) -> None:
@@ -109,11 +115,12 @@ class Bandit:
         self._dim, self._learner, self._reference = memory.dim, memory.learner, memory.reference
         self._tally = memory.tally
         self._changes = object()  # another one after every call that may change later estimates or choices
+        self._context = memory.context
 
     @property
     def memory(self) -> Memory:
         """All that the bandit remembers, for files and records; what it holds changes with every call."""
-        learnt = self._rewards, self._observed, self._dim, self._learner, self._reference
+        learnt = self._rewards, self._observed, self._dim, self._learner, self._reference, self._context
         made_of = self._actions, self._model, self._policy, self._samples, self._stream, self._tickets
         return Memory(*made_of, self._recalibrated, self._tally, *learnt)
 
@@ -131,6 +138,21 @@ class Bandit:
     def samples(self) -> Samples:
         """How expectations are taken."""
         return self._samples
+
+    @property
+    def context(self) -> tuple[str, ...] | None:
+        """Names of the context's dimensions, in order; None as long as nobody gave any.
+
+        Examples
+        --------
+        >>> import overcast as oc
+        >>> bandit = oc.Bandit(["a", "b"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB())
+        >>> decision = bandit.decide({"warm": 21.0, "wet": 0.4})
+        >>> bandit.context
+        ('warm', 'wet')
+        >>> bandit.learn(decision, reward=1.0, context={"wet": 0.5, "warm": 20.0})  # put in order
+        """
+        return self._context
 
     @property
     def recalibrated(self) -> Recalibrated | None:
@@ -167,7 +189,7 @@ class Bandit:
     def estimate(self, belief: Any) -> Estimate:
         """Return mean and width of all k actions under a belief; with `samples`, from the next decision's draws."""
         with self._lock:
-            belief, *_ = self._corrected(as_belief(belief))
+            belief, *_ = self._corrected(self._in_order("belief", as_belief(belief)))
             learner, t = self._learner_for(belief.dim), self._tickets.made + 1
             rng = None if self._samples is None else self._stream.at(t)
             with _threads_for(learner):
@@ -184,7 +206,7 @@ class Bandit:
         """
         with self._lock:
             mask, ticket = self._actions.mask(available), self._tickets.new_id(id)
-            given = as_belief(belief)
+            given = self._in_order("belief", as_belief(belief))
             belief, stated, move = self._corrected(given)
             learner, t, samples = self._learner_for(belief.dim), self._tickets.made + 1, self._samples
             waiting, share = self._tickets.awaited()
@@ -197,7 +219,7 @@ class Bandit:
             ranking = Ranking(self._actions, choice.estimate, choice.scores, self._policy)
             seed, drawn = (self._stream.key, t, choice.repetition), draws(samples, t)
             out = Decision(ticket, time.time(), given, move, mask, ranking, index, choice.probability, seed, drawn, t)
-            self._begin(learner, belief.dim)
+            self._begin(learner, given)
             self._count(belief)
             out.made_by(self, self._changes, self._tally.mark())
             self._tickets.add(ticket, Waiting(index, t, evidence, stated))
@@ -215,7 +237,8 @@ class Bandit:
         with self._lock:
             if not isinstance(decision, Decision):
                 raise TypeError(f"Bandit: decision must be a Decision, got {_check.short(decision)}")
-            self._check_dim(decision.belief.dim)
+            given = self._in_order("belief", decision.belief)
+            self._check_dim(given.dim)
             mine = decision.made_in(self, self._changes)
             if mine is None and state is not None:
                 raise ValueError(
@@ -226,10 +249,10 @@ class Bandit:
             index = self._actions.find("decision", item)
             if index != decision.index:
                 raise ValueError(f"Bandit: decision must have index {index} for {_check.short(item)}, got others")
-            names = tuple(f"c{i + 1}" for i in range(decision.belief.dim))
+            names = self._context or given.names or tuple(f"c{i + 1}" for i in range(given.dim))
             mark = self._tally.mark() if mine is None else mine
             ask = self._asked(decision)
-            return explained(decision, self._actions, self._policy, ask, names, mark.usual(), mine is not None)
+            return explained(decision, given, self._actions, self._policy, ask, names, mark.usual(), mine is not None)
 
     def _asked(self, decision: Decision) -> Ask:
         """Return what an explanation of a decision asks: as when it was made, for a bandit that is as it was then."""
@@ -263,7 +286,7 @@ class Bandit:
                 raise ValueError(f"Bandit: decision must not be open already, got {_check.short(decision.id)}")
             item = decision.index if self._actions.names is None else decision.action
             index = self._actions.find("decision", item)
-            given = decision.belief
+            given = self._in_order("belief", decision.belief)
             self._check_dim(given.dim)
             belief = given if decision.move is None else given.moved(*decision.move)
             stated = None if self._recalibrated is None else given.stated_error()
@@ -272,19 +295,19 @@ class Bandit:
                 rng = None if samples is None else drawn_by(decision.seed)
                 view = self._model.view(learner, belief, samples, rng)
                 evidence = learner.as_decided(learner.evidence(view, index), decision.mean)
-            self._begin(learner, belief.dim)
+            self._begin(learner, given)
             self._count(belief)
             self._tickets.adopt(decision.id, Waiting(index, self._tickets.made + 1, evidence, stated))
 
-    def learn(self, decision: Decision | str, reward: float, context: ArrayLike | Belief | None = None) -> None:
+    def learn(self, decision: Decision | str, reward: float, context: Any = None) -> None:
         """Take in the reward of a decision, at any time and in any order, once.
 
         Parameters
         ----------
         decision : what `decide` returned, or its id, which outlives the process when the bandit is saved
         reward : y_t; True and False count as 1 and 0
-        context : c_t if it was revealed afterwards (Algorithm 2); None if it stays hidden (Algorithm 1); a belief if it
-            was measured in part or with error
+        context : c_t if it was revealed afterwards (Algorithm 2), as an array or anything `as_belief` takes, such as
+            numbers by name; None if it stays hidden (Algorithm 1); a belief if it was measured in part or with error
         """
         with self._lock:
             ticket = self._tickets.find(decision)
@@ -292,13 +315,16 @@ class Bandit:
             index, _, evidence, stated, vector = self._tickets.open[ticket]
             learner, lesson = self._learner, None
             assert learner is not None
+            names = self._context
             if context is not None:
+                assert self._dim is not None
+                context, names = one_context(context, self._dim, names)
                 with _threads_for(learner):
                     seer = learner
                     if vector is not None:  # the action has another one by now
                         own, index = padded(vector[None], self._actions.vectors.shape[1]), 0
                         seer = learner.with_actions(own, np.array([-1]))
-                    revealed = self._model.view(seer, revealed_belief(self._revealed(context)))
+                    revealed = self._model.view(seer, revealed_belief(context))
                     if self._model.uses_context:
                         evidence = seer.evidence(revealed, index)
                 if self._recalibrated is not None and stated is not None:
@@ -309,6 +335,7 @@ class Bandit:
                 self._recalibrated.take(lesson)
             self._rewards += 1
             self._changes = object()
+            self._context = names
             self._tickets.close(ticket)
 
     def forget(self, decision: Decision | str) -> None:
@@ -327,11 +354,11 @@ class Bandit:
         Parameters
         ----------
         action : the action taken, by name or index; or n of them
-        belief : what was known about the context, or anything `as_belief` takes; or a list of n, or an (n, c) array of
-            contexts that were known
+        belief : what was known about the context, or anything `as_belief` takes; or a list of n, or an (n, c) array or
+            DataFrame of contexts that were known
         reward : y_t, or n of them
-        context : c_t if it was revealed afterwards, or a belief; or an (n, c) array, or a list in which None means that
-            a context stayed hidden
+        context : c_t if it was revealed afterwards, as for `learn`; or an (n, c) array or DataFrame, or a list in which
+            None means that a context stayed hidden
 
         Examples
         --------
@@ -343,9 +370,9 @@ class Bandit:
         3
         """
         with self._lock:
-            rounds = one_or_many(self._actions, action, belief, reward, context)
+            rounds = one_or_many(self._actions, action, belief, reward, context, self._context)
             self._check_dim(rounds.dim)
-            memory = self.memory
+            memory = self.memory._replace(context=rounds.names)
             if memory.learner is None:
                 learner = self._learner_for(rounds.dim)
                 memory = memory._replace(learner=learner, reference=self._actions.vectors, dim=rounds.dim)
@@ -515,16 +542,21 @@ class Bandit:
         self._check_dim(dim)
         return self._model.start(self._actions.vectors, dim) if self._learner is None else self._learner
 
-    def _begin(self, learner: LastingLearner, dim: int) -> None:
-        """Go on with a learner that has taken in a round or a decision."""
+    def _begin(self, learner: LastingLearner, belief: Belief) -> None:
+        """Go on with a learner that has taken in a decision under a belief."""
         if self._learner is None:
-            self._reference, self._dim = self._actions.vectors, dim
+            self._reference, self._dim = self._actions.vectors, belief.dim
+        if self._context is None:
+            self._context = belief.names
         self._learner = learner
 
     def _count(self, belief: Belief) -> None:
         """Count a forecast that was decided by; the mean of one without closed form would take too many draws."""
         if belief.exact:
             self._tally.add(belief.mean())
+
+    def _in_order(self, parameter: str, belief: Belief) -> Belief:
+        return belief if self._context is None else arranged("Bandit", parameter, belief, self._context)
 
     def _corrected(self, belief: Belief) -> tuple[Belief, Array | None, Move | None]:
         """Return the belief to decide by, and if the bandit recalibrates, what the original states, and its move."""
@@ -535,16 +567,10 @@ class Bandit:
         move = self._recalibrated.move(stated)
         return (belief, stated, None) if move is None else (belief.moved(*move), stated, Move(*move))
 
-    def _revealed(self, context: ArrayLike | Belief) -> Array | Belief:
-        """Return a context that was revealed, after checking that it fits."""
-        if isinstance(context, Belief):
-            self._check_dim(context.dim)
-            return context
-        return _check.vector("Bandit", "context", context, self._dim or "c")
-
     def _check_dim(self, dim: int) -> None:
-        if self._dim is not None and dim != self._dim:
-            raise ValueError(f"Bandit: belief must have dimension {self._dim}, got {dim}")
+        wanted = self._dim or (dim if self._context is None else len(self._context))
+        if dim != wanted:
+            raise ValueError(f"Bandit: belief must have dimension {wanted}, got {dim}")
 
 
 def _threads_for(learner: LastingLearner) -> AbstractContextManager[None]:

@@ -9,7 +9,7 @@ records.
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,12 @@ from overcast import _check, _memory, _storage
 from overcast._random import Stream
 from overcast.actions import Actions
 from overcast.bandit import Bandit
-from overcast.beliefs import Belief, belief_from_json
+from overcast.beliefs import Belief, as_belief, belief_from_json
 from overcast.calibration import Recalibrated
 from overcast.decision import Decision
 from overcast.models.base import Model
 from overcast.models.kernel.hyperparameters import Fitted
+from overcast.observations import Table, labelled
 from overcast.policies.base import Policy
 from overcast.round import Samples
 
@@ -36,6 +37,7 @@ def config(
     samples: Samples = None,
     seed: int | np.random.SeedSequence = 0,
     recalibrate: bool | Recalibrated = False,
+    context: Sequence[str] | None = None,
 ) -> Event:
     """Return the configuration of a bandit as JSON data; the arguments are those of `Bandit`.
 
@@ -48,11 +50,12 @@ def config(
     >>> replay(given, []).actions
     Actions(a, b; 2 dimensions)
     """
-    header, arrays = _memory.written(Bandit(actions, model, policy, samples, seed, recalibrate).memory)
+    header, arrays = _memory.written(Bandit(actions, model, policy, samples, seed, recalibrate, context).memory)
     names = ("model", "policy", "samples", "names", "key", "recalibrate")
     out = {name: header[name] for name in names} | {"vectors": arrays.pop("actions").tolist()}
     known = {name.removeprefix("recalibrate."): array.tolist() for name, array in arrays.items()}
-    return {"version": _storage.VERSION, **out, "corrections": known or None}
+    named = {name: header[name] for name in ("context",) if name in header}
+    return {"version": _storage.VERSION, **out, "corrections": known or None, **named}
 
 
 def decided(decision: Decision) -> Event:
@@ -62,7 +65,7 @@ def decided(decision: Decision) -> Event:
 
 def learnt(decision: Decision | str, reward: float, context: Any = None) -> Event:
     """Return the event of a reward; the arguments are those of `Bandit.learn`."""
-    return {"event": "learn", "id": _id(decision), "reward": _plain(reward), "context": _plain(context)}
+    return {"event": "learn", "id": _id(decision), "reward": _many(reward), "context": _plain(context)}
 
 
 def forgotten(decision: Decision | str) -> Event:
@@ -72,8 +75,9 @@ def forgotten(decision: Decision | str) -> Event:
 
 def observed(action: Any, belief: Any, reward: Any, context: Any = None) -> Event:
     """Return the event of rounds that somebody else decided; the arguments are those of `Bandit.observe`."""
-    given = {"action": action, "belief": belief, "reward": reward, "context": context}
-    return {"event": "observe"} | {name: _plain(value) for name, value in given.items()}
+    read = _plain if np.ndim(reward) == 0 else _many
+    given = {"action": _many(action), "belief": read(belief), "reward": _many(reward), "context": read(context)}
+    return {"event": "observe", **given}
 
 
 def added(actions: Any) -> Event:
@@ -83,7 +87,7 @@ def added(actions: Any) -> Event:
         assert found.names is not None
         names = [_check.name("events.added", name) for name in found.names]
         return {"event": "add", "names": names, "vectors": found.vectors.tolist()}
-    plain = _plain(actions)
+    plain = _many(actions)
     alone = isinstance(plain, list) and all(isinstance(item, str) for item in plain)
     return {"event": "add", "names": plain if alone else None, "vectors": None if alone else plain}
 
@@ -180,6 +184,7 @@ def _made(given: Any, model: Model | None, policy: Policy | None) -> Bandit:
         _storage.given_or_stored("configuration", "policy", policy, given["policy"]),
         given["samples"],
         recalibrate=recalibrate,
+        context=given.get("context"),
     )
     bandit._stream = Stream.of(given["key"])
     return bandit
@@ -250,9 +255,11 @@ def _config(name: str, value: Model | Policy) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return arrays, beliefs and lists of them as JSON data."""
+    """Return arrays, beliefs, whatever becomes one, and lists of them as JSON data."""
     if isinstance(value, Belief):
         return value.to_json()
+    if isinstance(value, Mapping) or labelled(value):
+        return as_belief(value).to_json()
     if hasattr(value, "to_numpy"):
         value = value.to_numpy()
     if isinstance(value, (np.ndarray, np.generic)):
@@ -262,8 +269,19 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def _many(value: Any) -> Any:
+    """Return what n rounds hold as JSON data: a table by its columns' names and rows, and lists as `_plain` does."""
+    table = Table.of(value)
+    if table is not None:
+        return {"names": list(table.names), "rows": table.rows.tolist()}
+    return _plain(value.to_numpy() if hasattr(value, "to_numpy") else value)
+
+
 def _read(value: Any) -> Any:
-    """Return beliefs from their JSON form, and everything else as it is."""
+    """Return beliefs and tables from their JSON form, and everything else as it is."""
+    if isinstance(value, dict) and "rows" in value:
+        names = _check.distinct_names("events", "names", value["names"])
+        return Table(names, _check.array("events", "rows", value["rows"], ("n", len(names))))
     if isinstance(value, dict):
         return belief_from_json(value)
     return [_read(item) for item in value] if isinstance(value, list) and value and _deep(value) else value

@@ -237,6 +237,7 @@ class Explanation:
 
 def explained(
     decision: Decision,
+    given: Belief,
     actions: Actions,
     policy: Policy,
     ask: Ask,
@@ -246,10 +247,11 @@ def explained(
 ) -> Explanation:
     """Explain a decision by what a bandit says about it.
 
+    given : the forecast of the decision, its dimensions in the order of the bandit
     usual : of the forecasts up to the decision
     as_made : whether the bandit is as it was when it decided
     """
-    given, index = decision.belief, decision.index
+    index = decision.index
     belief = ask.corrected(given)
     choice = ask.choose(belief)
     estimate, scores, taken = choice.estimate, choice.scores, int(choice.action)

@@ -6,6 +6,7 @@ import copy
 
 import numpy as np
 
+from overcast import _check
 from overcast._memory import Memory, started
 
 
@@ -31,6 +32,9 @@ def merged(mine: Memory, theirs: Memory) -> Memory:
     assert other.reference is not None
     if mine.dim is not None and other.dim != mine.dim:
         raise ValueError(f"Bandit: merge needs contexts of dimension {mine.dim}, got {other.dim}")
+    if None not in (mine.context, theirs.context) and mine.context != theirs.context:
+        got = f"{_check.short(theirs.context)} for {_check.short(mine.context)}"
+        raise ValueError(f"Bandit: merge needs contexts with the same names in the same order, got {got}")
     if out.learner is None:
         learner, reference = started(out.model, other.reference, actions.vectors, other.dim), other.reference
     else:
@@ -42,4 +46,5 @@ def merged(mine: Memory, theirs: Memory) -> Memory:
         recalibrated = recalibrated.joined(theirs.recalibrated)
     out = out._replace(tally=mine.tally.joined(theirs.tally))
     rewards = mine.rewards + theirs.rewards
-    return out._replace(learner=learner, reference=reference, recalibrated=recalibrated, rewards=rewards, dim=other.dim)
+    out = out._replace(context=mine.context or theirs.context, rewards=rewards, dim=other.dim)
+    return out._replace(learner=learner, reference=reference, recalibrated=recalibrated)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -12,9 +12,12 @@ from overcast import _check
 from overcast._check import Array
 from overcast._linalg import Indices
 from overcast.actions import Actions
-from overcast.beliefs import Belief, as_belief
+from overcast.beliefs import Belief, PointMass, as_belief
 from overcast.beliefs.base import Beliefs
+from overcast.beliefs.names import arranged
 from overcast.beliefs.stacked import Catalogue, PointStack, certain
+
+Names = tuple[str, ...] | None
 
 # Rewards beyond this would overflow when they are added up.
 MAX_REWARD = 1e150
@@ -37,12 +40,14 @@ class Observations:
     beliefs : (n, c) array of contexts that were known, or a list of beliefs
     rewards : (n,)
     contexts : (n, c) array if all were revealed, a list if some were, or None if all stayed hidden
+    names : of the dimensions, in the order of beliefs and contexts; None if they have none
     """
 
     actions: Indices
     beliefs: Array | list[Belief]
     rewards: Array
     contexts: Array | list[Any] | None
+    names: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.rewards)
@@ -81,13 +86,49 @@ class Observations:
             yield stack, self.actions[part], self.rewards[part]
 
 
-def one_or_many(actions: Actions, action: Any, belief: Any, reward: Any, context: Any) -> Observations:
-    """Return the rounds that the arguments of `Bandit.observe` describe; a list of rewards means many rounds."""
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Contexts that were known, (n, c), with the names of the columns (c,)."""
+
+    names: tuple[str, ...]
+    rows: Array
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @classmethod
+    def of(cls, frame: Any) -> Table | None:
+        """Return the table of a pandas DataFrame whose columns have names; None for anything else."""
+        columns = list(getattr(frame, "columns", []))
+        if not columns or not all(isinstance(name, str) for name in columns):
+            return None
+        return cls(_check.distinct_names("Bandit", "columns", columns), _check.table("Bandit", "columns", frame))
+
+    def order(self, parameter: str, names: Names) -> list[int]:
+        """Return the columns with these names; all of them for None."""
+        missing = [name for name in names or () if name not in self.names]
+        if missing:
+            got = f"{_check.short(list(self.names))} without {missing[0]!r}"
+            raise ValueError(f"Bandit: {parameter} must have the dimensions {', '.join(names or ())}, got {got}")
+        return [self.names.index(name) for name in names or self.names]
+
+
+def one_or_many(
+    actions: Actions, action: Any, belief: Any, reward: Any, context: Any, names: tuple[str, ...] | None = None
+) -> Observations:
+    """Return the rounds that the arguments of `Bandit.observe` describe; a list of rewards means many rounds.
+
+    names : of the context's dimensions if they are known; what has names is put in their order
+    """
     if np.ndim(reward) == 0:
         index = np.array([actions.find("action", action)])
-        known = as_belief(belief)
-        seen = None if context is None else [_context(context, known.dim)]
-        return Observations(index, [known], np.array([checked_reward(reward)]), seen)
+        known = arranged("Bandit", "belief", as_belief(belief), names)
+        names = names or known.names
+        seen: list[Any] | None = None
+        if context is not None:
+            revealed, names = one_context(context, known.dim, names)
+            seen = [revealed]
+        return Observations(index, [known], np.array([checked_reward(reward)]), seen, names)
     rewards = np.array([checked_reward(value) for value in reward], dtype=np.float64)
     n = len(rewards)
     if not n:
@@ -95,9 +136,12 @@ def one_or_many(actions: Actions, action: Any, belief: Any, reward: Any, context
     _of_length("action", action, n)
     _of_length("belief", belief, n)
     index = actions.find_all("action", action)
-    beliefs = _beliefs(belief, n)
-    out = Observations(index, beliefs, rewards, None)
-    return out if context is None else replace(out, contexts=_contexts(context, n, out.dim))
+    beliefs, names = _beliefs(belief, n, names)
+    out = Observations(index, beliefs, rewards, None, names)
+    if context is None:
+        return out
+    contexts, names = _contexts(context, n, out.dim, names)
+    return replace(out, contexts=contexts, names=names)
 
 
 def checked_reward(value: Any) -> float:
@@ -116,44 +160,62 @@ def _of_length(name: str, value: Any, n: int) -> None:
         raise ValueError(f"Bandit: {name} must be one for each of the {n} rewards, got {got}")
 
 
-def _beliefs(belief: Any, n: int) -> Array | list[Belief]:
-    """Return contexts (n, c) if all are vectors, else a list of beliefs of one dimension."""
-    items = _rows(belief)
-    if not any(isinstance(item, (Belief, dict)) for item in items):
+def _beliefs(belief: Any, n: int, names: tuple[str, ...] | None) -> tuple[Array | list[Belief], Names]:
+    """Return contexts (n, c) if all are vectors, else a list of beliefs of one dimension; and the names of it."""
+    items, columns = _rows("belief", belief, names)
+    if not any(isinstance(item, (Belief, dict)) or labelled(item) for item in items):
         try:
             points = np.array(items, dtype=np.float64)
         except (TypeError, ValueError):
             points = np.empty(0)
         if points.ndim == 2:
-            return _check.array("Bandit", "belief", points, (n, "c"))
+            return _check.array("Bandit", "belief", points, (n, "c")), names or columns
     out = [as_belief(item) for item in items]
+    names = names or next((own.names for own in out if own.names is not None), None)
+    out = [arranged("Bandit", "belief", own, names) for own in out]
     for at, own in enumerate(out):
         if own.dim != out[0].dim:
             raise ValueError(f"Bandit: belief must have dimension {out[0].dim}, got {own.dim} at index {at}")
-    return out
+    return out, names
 
 
-def _contexts(context: Any, n: int, dim: int) -> Array | list[Any]:
+def _contexts(context: Any, n: int, dim: int, names: Names) -> tuple[Array | list[Any], Names]:
+    """Return contexts (n, c) if all were revealed, else a list with some; and the names of their dimensions."""
     _of_length("context", context, n)
-    items = _rows(context)
-    if any(item is None or isinstance(item, Belief) for item in items):
-        return [None if item is None else _context(item, dim) for item in items]
-    return np.stack([_check.vector("Bandit", "context", item, dim) for item in items])
+    items, columns = _rows("context", context, names)
+    seen: list[Array | Belief | None] = []
+    names = names or columns
+    for item in items:
+        revealed, names = (None, names) if item is None else one_context(item, dim, names)
+        seen.append(revealed)
+    points = [item for item in seen if isinstance(item, np.ndarray)]
+    return np.stack(points) if len(points) == n else seen, names
 
 
-def _context(context: Any, dim: int) -> Array | Belief:
-    if isinstance(context, Belief):
-        if context.dim != dim:
-            raise ValueError(f"Bandit: belief must have dimension {dim}, got {context.dim}")
-        return context
-    return _check.vector("Bandit", "context", context, dim)
+def one_context(context: Any, dim: int, names: Names) -> tuple[Array | Belief, Names]:
+    """Return a context that was revealed, a vector (c,) or a belief if it is not known exactly, and names that it has.
+
+    names : of the dimensions, if they are known; a context that has names is put in their order
+    """
+    if isinstance(context, np.ndarray) or not (isinstance(context, (Belief, Mapping)) or labelled(context)):
+        return _check.vector("Bandit", "context", context, dim), names
+    known = arranged("Bandit", "context", as_belief(context), names)
+    if known.dim != dim:
+        raise ValueError(f"Bandit: context must have dimension {dim}, got {known.dim}")
+    return known.point if isinstance(known, PointMass) else known, names or known.names
 
 
-def _rows(value: Any) -> Sequence[Any]:
-    """Return the rows of a table or array, or the items of a list."""
-    if hasattr(value, "to_numpy"):
-        return list(value.to_numpy())
-    return list(value)
+def labelled(item: Any) -> bool:
+    """Return whether this is a pandas or xarray object, or another that only `as_belief` can read."""
+    return hasattr(item, "dims") or (hasattr(item, "index") and hasattr(item, "to_numpy"))
+
+
+def _rows(parameter: str, value: Any, names: Names) -> tuple[Sequence[Any], Names]:
+    """Return the rows of a table, with columns in order, or of an array, or the items of a list; and their names."""
+    table = value if isinstance(value, Table) else Table.of(value)
+    if table is not None:
+        return list(table.rows[:, table.order(parameter, names)]), names or table.names
+    return list(value.to_numpy() if hasattr(value, "to_numpy") else value), None
 
 
 def revealed_belief(context: Array | Belief) -> Beliefs:

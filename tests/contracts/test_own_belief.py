@@ -32,7 +32,7 @@ class Triangle(oc.Belief):
         return np.asarray(self.width * rng.random((n, 2)).mean(axis=1, keepdims=True))
 
     def to_json(self) -> dict[str, Any]:
-        return {"type": "Triangle", "width": self.width}
+        return self._json(width=self.width)
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Triangle:
@@ -41,9 +41,6 @@ class Triangle(oc.Belief):
 
 class KnownTriangle(Triangle):
     """The same, with its distribution function and quantiles."""
-
-    def to_json(self) -> dict[str, Any]:
-        return {"type": "KnownTriangle", "width": self.width}
 
     def _cdf(self, values: Array) -> Array:
         return np.asarray(scipy.stats.triang(0.5, scale=self.width).cdf(values))

@@ -40,7 +40,7 @@ class Flat(oc.Belief):
         return p[:, None]
 
     def to_json(self) -> dict[str, Any]:
-        return {"type": "Flat"}
+        return self._json()
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Flat:
@@ -75,6 +75,7 @@ def test_a_right_belief_passes() -> None:
         ({"stated_error": lambda: np.array([[0.5], [-1.0]])}, "the spread of stated_error must be >= 0"),
         ({"stand_in": lambda: (np.ones((2, 1)), np.ones(2))}, "sum of the weights of stand_in"),
         ({"to_json": lambda: {"type": "Gaussian"}}, 'to_json must hold "type": "Flat"'),
+        ({"to_json": lambda: {"type": "Flat"}}, "to_json must hold the names"),
     ],
 )
 def test_faults_are_found(parts: dict[str, Any], words: str) -> None:

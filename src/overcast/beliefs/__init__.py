@@ -11,6 +11,7 @@ from overcast.beliefs.point import PointMass
 from overcast.beliefs.quantiles import Quantiles
 from overcast.beliefs.sampler import Sampler
 from overcast.beliefs.scipy_stats import Frozen
+from overcast.beliefs.selected import Selected
 from overcast.beliefs.serialise import belief_from_json
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "PointMass",
     "Quantiles",
     "Sampler",
+    "Selected",
     "as_belief",
     "belief_from_json",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,6 +40,26 @@ def for_each(owner: str, name: str, value: ArrayLike, dim: int, at_least: float 
     if (out < at_least).any():
         at = int(np.argmax(out < at_least))
         raise ValueError(f"{owner}: {name} must be >= {at_least:g}, got {out[at]} at index {at}")
+    return out
+
+
+def order(owner: str, dimensions: Sequence[str] | Sequence[int], dim: int, names: tuple[str, ...] | None) -> list[int]:
+    """Return the indices of dimensions that are given by name or index, each at most once."""
+    if isinstance(dimensions, str) or not hasattr(dimensions, "__iter__"):
+        got = _check.short(dimensions)
+        raise TypeError(f"{owner}: dimensions must be a list of names or indices, got {got}; put it in brackets")
+    out = []
+    for item in dimensions:
+        if isinstance(item, str):
+            if item not in (names or ()):
+                known = f"some of {', '.join(names)}" if names else "indices, as the belief has no names"
+                raise ValueError(f"{owner}: dimensions must be {known}, got {_check.short(item)}")
+            out.append((names or ()).index(item))
+        else:
+            out.append(_check.integer(owner, "dimensions", item))
+    if not out or len(set(out)) < len(out) or not all(0 <= i < dim for i in out):
+        got = _check.short(list(dimensions))
+        raise ValueError(f"{owner}: dimensions must be distinct and at least one of the {dim}, got {got}")
     return out
 
 

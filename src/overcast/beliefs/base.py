@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from overcast import _check
 from overcast._check import Array
 from overcast.beliefs import _coordinates, _moments
 from overcast.beliefs._moments import Powers
@@ -96,10 +98,12 @@ class Belief(Beliefs):
     A new belief defines `mean`, `cov`, `sample` and `to_json`/`from_json`; everything else has defaults, which work
     from these, from `support` if it is finite, or from draws. Set `exact = False` if mean and covariance are
     estimates. A belief that knows more overrides `moments`, `cloud`, `_cdf` and `_quantile` (which `cdf` and `quantile`
-    call with checked arrays) and `_moved` (which `moved` calls). Answers that only draws could give raise
-    `NoClosedForm`. `belief_from_json` finds the class by its name. Beliefs are immutable.
+    call with checked arrays), `_moved` and `_selected` (which `moved` and `select` call). Answers that only draws could
+    give raise `NoClosedForm`. `belief_from_json` finds the class by its name. Beliefs are immutable.
     """
 
+    #: names of the dimensions, None if they have none
+    names: tuple[str, ...] | None = None
     #: number of forecast members, None unless the belief is an ensemble
     members: int | None = None
     #: how many draws of the context's distribution the belief is worth, infinite if it is a distribution of its own
@@ -120,12 +124,12 @@ class Belief(Beliefs):
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON data with the class name under "type"; `belief_from_json` is the inverse."""
+        """Return plain JSON data, by `self._json(...)` of the parameters; `belief_from_json` is the inverse."""
 
     @classmethod
     @abstractmethod
     def from_json(cls, data: dict[str, Any]) -> Belief:
-        """Build the belief from what `to_json` returned."""
+        """Build the belief from what `to_json` returned, without the names of its dimensions."""
 
     @property
     def leading(self) -> tuple[int, ...]:
@@ -210,7 +214,54 @@ class Belief(Beliefs):
         times = _coordinates.for_each(name, "scale", scale, self.dim, at_least=0.0)
         around = _coordinates.for_each(name, "blur", blur, self.dim, at_least=0.0)
         still = not by.any() and (times == 1.0).all() and not around.any()
-        return self if still else self._moved(by, times, around)
+        return self if still else self._moved(by, times, around)._called(self.names)
+
+    def named(self, names: Sequence[str] | str) -> Self:
+        """Return the same belief with names of its dimensions, by which a bandit puts them in order.
+
+        Parameters
+        ----------
+        names : (c,) distinct strings; one string for a context of dimension one
+
+        Examples
+        --------
+        >>> import overcast as oc
+        >>> oc.Gaussian([21.0, 0.4], [4.0, 0.1]).named(["warm", "wet"]).names
+        ('warm', 'wet')
+        """
+        return self._called(_check.distinct_names(type(self).__name__, "names", names, self.dim))
+
+    def select(self, dimensions: Sequence[str] | Sequence[int]) -> Belief:
+        """Return the belief about some of the dimensions, in this order; it keeps its class if possible.
+
+        Parameters
+        ----------
+        dimensions : names or indices, each at most once
+
+        Examples
+        --------
+        >>> import overcast as oc
+        >>> oc.Gaussian([21.0, 0.4], [4.0, 0.1]).named(["warm", "wet"]).select(["wet"])
+        Gaussian(mean=[0.4], cov=[0.1])
+        """
+        order = _coordinates.order(type(self).__name__, dimensions, self.dim, self.names)
+        if order == list(range(self.dim)):
+            return self
+        names = None if self.names is None else tuple(self.names[i] for i in order)
+        return self._selected(order)._called(names)
+
+    def _called(self, names: tuple[str, ...] | None) -> Self:
+        """Return the same belief with these names, which are checked."""
+        if names == self.names:
+            return self
+        out = copy.copy(self)
+        out.names = names
+        return out
+
+    def _json(self, **parameters: Any) -> dict[str, Any]:
+        """Return the JSON form of these parameters, with the class name, and the dimensions' names if they have any."""
+        called = {} if self.names is None else {"names": list(self.names)}
+        return {"type": type(self).__name__, **parameters, **called}
 
     def centred(self) -> Belief:
         return self.moved(-self.mean())
@@ -269,6 +320,12 @@ class Belief(Beliefs):
         from overcast.beliefs.sampler import moved_draws
 
         return moved_draws(self, shift, scale, blur) if blur.any() else Moved(self, shift, scale)
+
+    def _selected(self, order: list[int]) -> Belief:
+        """Return the belief about these dimensions; distinct indices, not all of them in their own order."""
+        from overcast.beliefs.selected import Selected
+
+        return Selected(self, order)
 
 
 class NoClosedForm(ValueError):  # noqa: N818 - it names a state of affairs, not a mistake

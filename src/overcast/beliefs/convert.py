@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from overcast import _check
 from overcast.beliefs.base import Belief
 from overcast.beliefs.ensemble import Ensemble
 from overcast.beliefs.gaussian import Gaussian
+from overcast.beliefs.independent import Independent
 from overcast.beliefs.point import PointMass
 from overcast.beliefs.scipy_stats import Frozen, is_scipy
 from overcast.beliefs.serialise import belief_from_json
@@ -30,7 +31,8 @@ def as_belief(obj: Any) -> Belief:
         an (n, c) array, a pandas DataFrame: an ensemble with one member per row, columns taken by position;
         an xarray DataArray or Dataset: an ensemble along the dimension named member, number, realization,
         ensemble or sample, the other dimensions flattened into the context;
-        a frozen scipy.stats distribution; or a dictionary in the form of `to_json`
+        a frozen scipy.stats distribution; a dictionary from names of dimensions to numbers, or to beliefs of dimension
+        one, which are independent; or a dictionary in the form of `to_json`
 
     Examples
     --------
@@ -44,11 +46,11 @@ def as_belief(obj: Any) -> Belief:
     if isinstance(obj, (np.ndarray, list, tuple)):
         return _from_array(obj)
     if isinstance(obj, dict):
-        return belief_from_json(obj)
+        return belief_from_json(obj) if "type" in obj or not obj else _from_mapping(obj)
     if _is_from(obj, "pandas", "Series"):
-        return PointMass(obj.tolist() if obj.dtype.kind == "O" else obj.to_numpy())
+        return _called(PointMass(obj.tolist() if obj.dtype.kind == "O" else obj.to_numpy()), obj.index)
     if _is_from(obj, "pandas", "DataFrame"):
-        return Ensemble(_check.table("as_belief", "obj", obj))
+        return _called(Ensemble(_check.table("as_belief", "obj", obj)), obj.columns)
     if _is_from(obj, "xarray", "DataArray"):
         return _from_labelled([obj])
     if _is_from(obj, "xarray", "Dataset"):
@@ -75,6 +77,25 @@ def _from_array(obj: Any) -> Belief:
     if array.ndim > 2:
         raise ValueError(f"as_belief: obj must have shape (c,) or (n, c), got {array.shape}")
     return Ensemble(array) if array.ndim == 2 else PointMass(array)
+
+
+def _called(belief: Belief, names: Iterable[Any]) -> Belief:
+    """Return the belief with these names, if all are strings."""
+    found = list(names)
+    return belief.named(found) if all(isinstance(name, str) for name in found) else belief
+
+
+def _from_mapping(obj: dict[Any, Any]) -> Belief:
+    """Return the belief of numbers or beliefs by the names of their dimensions."""
+    names, parts = _check.distinct_names("as_belief", "obj", obj), []
+    for name, value in obj.items():
+        if not isinstance(value, Belief) and np.ndim(value):
+            must = 'map names to numbers or beliefs, or have the "type" of a belief'
+            raise TypeError(f"as_belief: obj must {must}, got {_check.short(value)} under {name!r}")
+        parts.append(as_belief(value))
+    if all(isinstance(part, PointMass) for part in parts):
+        return PointMass(np.concatenate([part.mean() for part in parts])).named(names)
+    return Independent([part.named(name) for name, part in zip(names, parts, strict=True)])
 
 
 def _from_labelled(variables: list[Any]) -> Belief:

@@ -97,7 +97,7 @@ class Ensemble(Belief):
 
     def to_json(self) -> dict[str, Any]:
         weights = None if self._uniform else self.weights.tolist()
-        return {"type": "Ensemble", "points": self.points.tolist(), "weights": weights}
+        return self._json(points=self.points.tolist(), weights=weights)
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Ensemble:
@@ -122,6 +122,9 @@ class Ensemble(Belief):
             steps[i] = nodes * blur[dimension]
             blurred[:, dimension] += np.tile(steps.ravel(), len(points))
         return Ensemble(blurred, np.repeat(weights / (count * len(at)), count * len(at)))
+
+    def _selected(self, order: list[int]) -> Ensemble:
+        return Ensemble(self.points[:, order], None if self._uniform else self.weights)
 
     @cached_property
     def _mean(self) -> Array:

@@ -139,7 +139,7 @@ class Gaussian(Belief):
         return out
 
     def to_json(self) -> dict[str, Any]:
-        return {"type": "Gaussian", "mean": self._mean.tolist(), "cov": self._cov.tolist()}
+        return self._json(mean=self._mean.tolist(), cov=self._cov.tolist())
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Gaussian:
@@ -165,6 +165,9 @@ class Gaussian(Belief):
         if self._cov.ndim == 1:
             return Gaussian(shift + scale * self._mean, self._cov * scale**2 + blur**2)
         return Gaussian(shift + scale * self._mean, self._cov * np.outer(scale, scale) + np.diag(blur**2))
+
+    def _selected(self, order: list[int]) -> Gaussian:
+        return Gaussian(self._mean[order], self._cov[order] if self._cov.ndim == 1 else self._cov[np.ix_(order, order)])
 
 
 def _symmetric(cov: Array) -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from overcast import _check
 from overcast._check import Array
 from overcast.beliefs._moments import Powers
 from overcast.beliefs.base import Belief
@@ -44,6 +45,7 @@ class Independent(Belief):
         self.dim = sum(belief.dim for belief in self.beliefs)
         self.exact = all(belief.exact for belief in self.beliefs)
         self._cuts = np.cumsum([belief.dim for belief in self.beliefs])[:-1].tolist()
+        self.names = _concatenated(self.beliefs)
 
     def mean(self) -> Array:
         return np.concatenate([belief.mean() for belief in self.beliefs])
@@ -94,7 +96,7 @@ class Independent(Belief):
         return np.concatenate([belief.stated_error() for belief in self.beliefs], axis=1)
 
     def to_json(self) -> dict[str, Any]:
-        return {"type": "Independent", "beliefs": [belief.to_json() for belief in self.beliefs]}
+        return self._json(beliefs=[belief.to_json() for belief in self.beliefs])
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Independent:
@@ -113,6 +115,22 @@ class Independent(Belief):
     def _moved(self, shift: Array, scale: Array, blur: Array) -> Independent:
         return Independent([belief.moved(*part) for belief, part in self._split(np.stack([shift, scale, blur]))])
 
+    def _selected(self, order: list[int]) -> Belief:
+        part = np.searchsorted(self._cuts, order, side="right")
+        runs = np.split(np.arange(len(order)), np.flatnonzero(np.diff(part)) + 1)
+        if len(runs) > len(np.unique(part)):  # dimensions of one part would stand apart
+            return super()._selected(order)
+        first = [0, *self._cuts]
+        picked = [(int(part[run[0]]), [order[i] - first[part[i]] for i in run]) for run in runs]
+        return Independent([self.beliefs[i].select(own) for i, own in picked])
+
     def _split(self, values: NDArray[Kind]) -> list[tuple[Belief, NDArray[Kind]]]:
         """Return each part with its columns of `values` (..., c)."""
         return list(zip(self.beliefs, np.split(values, self._cuts, axis=-1), strict=True))
+
+
+def _concatenated(beliefs: Sequence[Belief]) -> tuple[str, ...] | None:
+    """Return the names of all dimensions, None unless all have one."""
+    each = [belief.names for belief in beliefs]
+    names = tuple(name for own in each if own is not None for name in own)
+    return None if None in each else _check.distinct_names("Independent", "names of beliefs", names)

@@ -14,6 +14,7 @@ from overcast.beliefs._coordinates import bisected
 from overcast.beliefs._moments import Powers
 from overcast.beliefs.base import Belief
 from overcast.beliefs.cloud import Cloud, Complex, mixed
+from overcast.beliefs.names import arranged
 from overcast.beliefs.serialise import fields, nested, parts, shown
 
 
@@ -36,13 +37,15 @@ class Mixture(Belief):
     """
 
     def __init__(self, beliefs: Sequence[Belief], weights: ArrayLike | None = None) -> None:
-        #: the beliefs mu_j
-        self.beliefs = parts("Mixture", beliefs)
-        self.dim = self.beliefs[0].dim
-        for at, belief in enumerate(self.beliefs):
+        given = parts("Mixture", beliefs)
+        self.dim = given[0].dim
+        for at, belief in enumerate(given):
             if belief.dim != self.dim:
                 got = f"{belief.dim} at index {at} after {self.dim}"
                 raise ValueError(f"Mixture: beliefs must have equal dimension, got {got}")
+        self.names = next((belief.names for belief in given if belief.names is not None), None)
+        #: the beliefs mu_j, with dimensions in the order of the first one that has names
+        self.beliefs = tuple(arranged("Mixture", "beliefs", belief, self.names) for belief in given)
         #: (j,) the probability of each
         self.weights = _check.weights("Mixture", weights, len(self.beliefs))
         self.exact = all(belief.exact for belief in self.beliefs)
@@ -98,7 +101,7 @@ class Mixture(Belief):
 
     def to_json(self) -> dict[str, Any]:
         beliefs = [belief.to_json() for belief in self.beliefs]
-        return {"type": "Mixture", "beliefs": beliefs, "weights": self.weights.tolist()}
+        return self._json(beliefs=beliefs, weights=self.weights.tolist())
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Mixture:
@@ -120,6 +123,9 @@ class Mixture(Belief):
 
     def _moved(self, shift: Array, scale: Array, blur: Array) -> Mixture:
         return Mixture([belief.moved(shift, scale, blur) for belief in self.beliefs], self.weights)
+
+    def _selected(self, order: list[int]) -> Mixture:
+        return Mixture([belief.select(order) for belief in self.beliefs], self.weights)
 
     def _means(self) -> Array:
         return np.stack([belief.mean() for belief in self.beliefs])

@@ -46,6 +46,7 @@ class Moved(Belief):
         self.shift = for_each("Moved", "shift", shift, self.dim)
         #: (c,) what multiplies
         self.scale = for_each("Moved", "scale", scale, self.dim, at_least=0.0)
+        self.names = self.belief.names
         self._fixed = self.scale == 0.0  # where nothing is left of the belief
 
     def mean(self) -> Array:
@@ -102,8 +103,7 @@ class Moved(Belief):
         return np.asarray(~self._fixed & self.belief.beyond(self._back(outcome)))
 
     def to_json(self) -> dict[str, Any]:
-        moved = {"shift": self.shift.tolist(), "scale": self.scale.tolist()}
-        return {"type": "Moved", "belief": self.belief.to_json(), **moved}
+        return self._json(belief=self.belief.to_json(), shift=self.shift.tolist(), scale=self.scale.tolist())
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Moved:
@@ -127,6 +127,9 @@ class Moved(Belief):
         if blur.any():
             return super()._moved(shift, scale, blur)
         return Moved(self.belief, shift + scale * self.shift, scale * self.scale)
+
+    def _selected(self, order: list[int]) -> Moved:
+        return Moved(self.belief.select(order), self.shift[order], self.scale[order])
 
     @cached_property
     def _own(self) -> Belief | None:

@@ -56,7 +56,7 @@ class PointMass(Belief):
         return np.asarray(np.prod(self.point**powers, axis=1))
 
     def to_json(self) -> dict[str, Any]:
-        return {"type": "PointMass", "c": self.point.tolist()}
+        return self._json(c=self.point.tolist())
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> PointMass:
@@ -68,3 +68,6 @@ class PointMass(Belief):
     def _moved(self, shift: Array, scale: Array, blur: Array) -> Belief:
         centre = shift + scale * self.point
         return Gaussian(centre, blur**2) if blur.any() else PointMass(centre)
+
+    def _selected(self, order: list[int]) -> PointMass:
+        return PointMass(self.point[order])

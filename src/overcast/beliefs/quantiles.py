@@ -87,7 +87,7 @@ class Quantiles(Belief):
         return np.asarray((np.einsum("l,mlc->mc", du, inside) + ends).prod(axis=1))
 
     def to_json(self) -> dict[str, Any]:
-        return {"type": "Quantiles", "levels": self.levels.tolist(), "values": self.values.tolist()}
+        return self._json(levels=self.levels.tolist(), values=self.values.tolist())
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Quantiles:
@@ -112,6 +112,9 @@ class Quantiles(Belief):
         columns = zip(self.values.T, blur, strict=True)
         known = [PointMass(column[0]) if sd else Quantiles(self.levels, column) for column, sd in columns]
         return Independent(known).moved(shift, scale, blur)
+
+    def _selected(self, order: list[int]) -> Quantiles:
+        return Quantiles(self.levels, self.values[:, order])
 
     def _table(self, values: Array, top: int) -> Array:
         """Return E[c_i^p] for p = 0..top, shape (top + 1, c), if `values` were the published ones."""

@@ -79,7 +79,7 @@ class Frozen(Belief):
         if parameters is None:
             raise no_json("Frozen")
         args, kwds = [_plain(value) for value in parameters[0]], {k: _plain(v) for k, v in parameters[1].items()}
-        return {"type": "Frozen", "distribution": self._law.name, "args": args, "kwds": kwds}
+        return self._json(distribution=self._law.name, args=args, kwds=kwds)
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Frozen:

@@ -20,7 +20,8 @@ def belief_from_json(data: object) -> Belief:
 
     Parameters
     ----------
-    data : object with the class name under "type" and that class's parameters
+    data : object with the class name under "type" and that class's parameters; "names" of its dimensions may stand
+        beside them
 
     Examples
     --------
@@ -36,7 +37,10 @@ def belief_from_json(data: object) -> Belief:
         known = ", ".join(sorted(KINDS))
         raise ValueError(f"belief_from_json: type must be one of {known}, got {_check.short(kind)}")
     _check_depth(data)
-    return KINDS[kind].from_json(data)
+    names = data.get("names")
+    if names is None:
+        return KINDS[kind].from_json(data)
+    return KINDS[kind].from_json({key: value for key, value in data.items() if key != "names"}).named(names)
 
 
 def _check_depth(data: dict[str, Any]) -> None:

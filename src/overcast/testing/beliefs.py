@@ -17,7 +17,7 @@ LEVELS = np.array([0.0, 0.1, 0.5, 0.9, 1.0])
 
 
 def check_belief(belief: Belief) -> None:
-    """Check shapes, draws by seed, moments, distribution function, quantiles, places, moving and the JSON form.
+    """Check shapes, draws by seed, moments, distribution function, quantiles, places, moving, JSON form and names.
 
     Examples
     --------
@@ -45,6 +45,7 @@ def check_belief(belief: Belief) -> None:
     _distribution(name, belief, draws, np.quantile(others, [0.1, 0.5, 0.9], axis=0, method="nearest"))
     _places(name, belief, others[:PLACES])
     _json(name, belief)
+    _naming(name, belief)
 
 
 def _moments(name: str, belief: Belief, draws: Array) -> None:
@@ -145,6 +146,28 @@ def _json(name: str, belief: Belief) -> None:
     twin = belief_from_json(json.loads(json.dumps(data, allow_nan=False)))
     require(type(twin) is type(belief), name, f"belief_from_json must give its class, got {type(twin).__name__}")
     same(name, "draws after to_json and belief_from_json", draws_of(twin, 5), draws_of(belief, 5))
+
+
+def _naming(name: str, belief: Belief) -> None:
+    """Names stay through JSON, and a selection draws the columns of the whole."""
+    names = tuple(f"c{i}" for i in range(belief.dim))
+    called = belief.named(names)
+    require(called.names == names, name, f"names must be those it was given, got {called.names}")
+    back = called.select(names[::-1])
+    require(back.names == names[::-1], name, f"a selection must keep the names, got {back.names}")
+    try:
+        mean = belief.mean()
+    except NoClosedForm:
+        pass
+    else:
+        same(name, "mean of a selection", back.mean(), mean[::-1])
+        same(name, "cov of a selection", back.cov(), belief.cov()[::-1, ::-1])
+    try:
+        data = called.to_json()
+    except TypeError:
+        return  # a distribution given as code
+    twin = belief_from_json(json.loads(json.dumps(data)))
+    require(twin.names == names, name, "to_json must hold the names: return self._json(...) of the parameters")
 
 
 def _known(name: str, what: str, ask: Any) -> Array | None:
