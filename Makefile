@@ -9,7 +9,7 @@ PIP := PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --q
 # One process per core. Tests of one file run in one of them, since many share what takes long to compute.
 SHARED := -n auto --dist loadfile
 
-.PHONY: demo test test-extras test-lowest check format bench judge picture clean
+.PHONY: demo test test-extras test-lowest check format bench judge look picture clean
 
 demo: $(VENV)/user  ## the paper's synthetic figure at a small size
 	$(BIN)/overcast demo
@@ -47,7 +47,10 @@ bench: $(VENV)/dev  ## speed as ratios to the bare NumPy calls, and to a peer
 judge: $(VENV)/dev  ## the default against tuned opponents on problems in many units; resumes what was interrupted
 	PYTHONPATH=benchmarks $(BIN)/python -m untuned.judge --part all --keep benchmarks/untuned/results.json
 
-picture: demo  ## the README's pictures, from the real data in the folder DATA
+look: $(VENV)/user  ## the pictures of docs/look.md
+	$(BIN)/python examples/look.py docs
+
+picture: demo look  ## the README's pictures, from the real data in the folder DATA
 	cp overcast-out/demo/figure.png docs/demo.png
 	$(BIN)/overcast reproduce kernel
 	cp overcast-out/kernel/figure.png docs/kernel.png

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.stats
 
 import overcast as oc
 from life_support import CONFIGS, Life
@@ -142,7 +143,7 @@ def test_every_model_and_policy_explains_its_decisions(name: str) -> None:
     belief = oc.Gaussian([0.4, -0.7], [0.3, 0.2])
     decision = life.bandit.decide(belief)
     why = decision.explain()
-    assert why.action is decision.action or np.array_equal(why.action, decision.action)
+    assert why.action == (decision.index if life.bandit.actions.names is None else decision.action)
     assert abs(why.contributions.sum() - (why.mean - why.baseline)) < 1e-10
     assert why.mean == pytest.approx(decision.mean, rel=1e-9, abs=1e-12)
     scores = {option.index: option.score for option in why.options}
@@ -270,6 +271,28 @@ def test_samplers_are_compared_with_their_own_mean_and_do_not_count() -> None:
     why = bandit.decide(oc.Sampler(lambda n, rng: rng.normal(2.0, 1.0, size=(n, 1)), 1)).explain()
     assert why.usual is None
     assert "the mean of this forecast" in str(why)
+
+
+def test_a_forecast_without_a_mean_is_decided_by_but_not_explained() -> None:
+    bandit = oc.Bandit(["a", "b"], oc.LinearModel(oc.features.Disjoint(2), ridge=1.0), oc.UCB(1.0), samples=5)
+    decision = bandit.decide(oc.as_belief(scipy.stats.cauchy()))
+    bandit.observe(["a", "b"], [oc.as_belief(scipy.stats.cauchy())] * 2, [1.0, 2.0])
+    assert bandit.memory.tally.mark().usual() is None
+    message = _message(bandit.explain, decision)
+    assert message == "Decision: explain needs a belief whose mean and variance exist, got Frozen(cauchy, dim=1)"
+
+
+def test_dimensions_go_by_their_names() -> None:
+    bandit = oc.Bandit(["a", "b"], oc.LinearModel(oc.features.Disjoint(2), ridge=1.0), oc.UCB(1.0))
+    named = oc.Gaussian([1.0, 2.0], 1.0).named(["warm", "wet"])
+    why = bandit.decide(named).explain()
+    record = oc.Decision.from_json(bandit.decide(named).to_json())
+    other = oc.Bandit(
+        ["a", "b"], oc.LinearModel(oc.features.Disjoint(2), ridge=1.0), oc.UCB(1.0), context=["wet", "warm"]
+    )
+    assert why.names == ("warm", "wet")
+    assert [entry["name"] for entry in why.to_json()["dimensions"]] == ["warm", "wet"]
+    assert other.explain(record).forecast[0].tolist() == [2.0, 1.0]
 
 
 def test_the_text() -> None:

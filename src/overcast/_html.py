@@ -17,23 +17,23 @@ def numbers(*values: float) -> list[str]:
 def table(
     title: str, head: Sequence[str], rows: Sequence[Sequence[str]], note: str = "", bold: int | None = None
 ) -> str:
-    """Return a title, a table and a note below it; all but the first column is set to the right.
+    """Return a title, a table and a note below it; without a head all columns are set to the left.
 
     bold : the row that is set in bold type
     """
     parts = [f'<div style="margin: 0.3em 0"><strong>{escape(title)}</strong></div>']
     if rows:
-        lines = [_row("th", head)] if any(head) else []
-        lines += [_row("td", row, at == bold) for at, row in enumerate(rows)]
+        lines = [_row("th", head)] if head else []
+        lines += [_row("td", row, at == bold, bool(head)) for at, row in enumerate(rows)]
         parts.append(f'<table style="{_TABLE}">{"".join(lines)}</table>')
     if note:
         parts.append("".join(f'<div style="margin: 0.3em 0">{escape(line)}</div>' for line in note.splitlines()))
     return f'<div style="color: inherit; max-width: 60em">{"".join(parts)}</div>'
 
 
-def _row(kind: str, cells: Sequence[str], bold: bool = False) -> str:
+def _row(kind: str, cells: Sequence[str], bold: bool = False, right: bool = True) -> str:
     weight = "; font-weight: bold" if bold else "; font-weight: normal" if kind == "td" else ""
-    sides = ["left", *["right"] * (len(cells) - 1)]
+    sides = ["left", *["right" if right else "left"] * (len(cells) - 1)]
     inner = "".join(
         f'<{kind} style="{_LINE}; text-align: {side}{weight}">{escape(cell)}</{kind}>'
         for cell, side in zip(cells, sides, strict=True)

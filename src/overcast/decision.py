@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from overcast import _check, _html, _pictures
+from overcast import _check, _html
 from overcast._check import Array
 from overcast._random import drawn_by
 from overcast.actions import Actions
@@ -198,7 +198,7 @@ class Decision:
         Had the context been known to be at the forecast's mean, the choice would have been the same.
         The choice changes if the forecast moves along one dimension by
           c1  -0.8369  (1.7 standard deviations)  → hat
-          c2  +0.7548    (3 standard deviations)  → hat
+          c2  +0.7548  (3.0 standard deviations)  → hat
         """
         if self._why is None:
             if self._made is None:
@@ -222,18 +222,22 @@ class Decision:
         """
         if self._ranking is None:
             raise ValueError("Decision: plot needs the scores of all actions, got a record, which holds those of one")
+        from overcast.pictures import common
+        from overcast.pictures import options as picture
+
         half, what = self._whiskers()
         options = self.top(SHOWN)
         at = [option.index for option in options]
         number = int((self._ranking.scores > -np.inf).sum())
-        return _pictures.options(
-            _pictures.axes("Decision", ax, (6.4, 1.3 + 0.32 * len(options))),
-            labels=[label(option.action) for option in options],
+        return picture.draw(
+            common.axes("Decision", ax, (6.4, 1.3 + 0.32 * len(options))),
+            labels=[label(option.action, option.index) for option in options],
             means=np.array([option.mean for option in options]),
             half=half[at],
             scores=np.array([option.score for option in options]),
             unit=self._ranking.policy.additive,
             what=what,
+            how=self._how(),
             left_out=number - len(options),
         )
 
@@ -244,26 +248,28 @@ class Decision:
         if policy.additive and not policy.random and (scores > mean).any():
             return np.where(scores > -np.inf, scores - mean, 0.0), "mean ± bonus"
         times = getattr(policy, "beta", getattr(policy, "scale", None))
-        if isinstance(times, float):
+        if isinstance(times, float) and times != 1.0:
             return times * width, f"mean ± {times:g} widths"
         return width, "mean ± width"
 
+    def _how(self) -> str:
+        """Say how the action was chosen; a decision that is certain says no more."""
+        return "chosen" if self.probability in (None, 1.0) else f"chosen, with probability {self.probability:.3g}"
+
     def _repr_html_(self) -> str:
         """Return the best actions as a table, for notebooks."""
-        how = f"{label(self.action)} chosen"
-        if self.probability not in (None, 1.0):
-            how += f", with probability {self.probability:.3g}"
         options = [self.chosen] if self._ranking is None else self.top(SHOWN)
         rows = [
             [
-                f"▸ {label(o.action)}" if o.index == self.index else label(o.action),
+                f"▸ {label(o.action, o.index)}" if o.index == self.index else label(o.action, o.index),
                 *_html.numbers(o.mean, o.width, o.score),
             ]
             for o in options
         ]
         known = 1 if self._ranking is None else int((self._ranking.scores > -np.inf).sum())
         left = f"{known - len(rows):,} more with lower scores" if known > len(rows) else ""
-        return _html.table(f"Decision {self.round}: {how}", ["action", "mean", "width", "score"], rows, left, bold=0)
+        title = f"Decision {self.round}: {label(self.action, self.index)} is {self._how()}"
+        return _html.table(title, ["action", "mean", "width", "score"], rows, left, bold=0)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the bandit: a copy of a decision is a record."""
@@ -350,10 +356,10 @@ FIELDS = (
 )
 
 
-def label(action: Any) -> str:
-    """Return an action in one line: its name, or its vector if it has none."""
+def label(action: Any, index: int) -> str:
+    """Return an action in one line: its name, or its row in the action set if it has none."""
     if isinstance(action, (np.ndarray, list)):
-        return f"[{', '.join(f'{value:.4g}' for value in action[:4])}{', …' * (len(action) > 4)}]"
+        return f"action {index}"
     text = " ".join(str(action).split())
     return text if len(text) <= 40 else f"{text[:39]}…"
 

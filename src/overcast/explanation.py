@@ -12,7 +12,7 @@ import numpy as np
 from overcast._check import Array
 from overcast._shapley import Group, shapley
 from overcast.actions import Actions
-from overcast.beliefs import Belief, PointMass
+from overcast.beliefs import Belief, NoClosedForm, PointMass
 from overcast.decision import Decision, Option, label
 from overcast.policies.base import Policy
 from overcast.round import Choice
@@ -74,7 +74,7 @@ class Explanation:
     that of the forecast and u that of forecasts' means so far. Random policies are asked with the random numbers that
     the decision was made with.
 
-    action, index : the action that is explained
+    action, index : the action that is explained; here and below its name, or its index if actions have no names
     policy : by which it was chosen
     drawn : whether the policy, or the answer taken, was random; `probability` then says how likely it was, if known
     options : all available actions, best first, with mean, width and score
@@ -128,15 +128,15 @@ class Explanation:
         rows = zip(self.names, *self.forecast.tolist(), self.contributions.tolist(), self.changes, strict=True)
         usual = None if self.usual is None else self.usual.mean.tolist()
         return {
-            "action": _plain(self.action),
+            "action": self.action,
             "index": self.index,
             "policy": self.policy,
             "drawn": self.drawn,
             "probability": self.probability,
-            "present": _plain(self.present),
+            "present": self.present,
             "options": [
                 {
-                    "action": _plain(option.action),
+                    "action": option.index if isinstance(option.action, np.ndarray) else option.action,
                     "mean": option.mean,
                     "width": option.width,
                     "bonus": more,
@@ -156,22 +156,27 @@ class Explanation:
                     "contribution": contribution,
                     "change": None
                     if change is None
-                    else {"move": change.move, "deviations": change.deviations, "action": _plain(change.action)},
+                    else {"move": change.move, "deviations": change.deviations, "action": change.action},
                 }
                 for i, (name, mean, sd, contribution, change) in enumerate(rows)
             ],
-            "at_mean": _plain(self.at_mean),
+            "at_mean": self.at_mean,
         }
 
     def __str__(self) -> str:
         return "\n".join([*self._choice(), "", *self._estimate(), "", *self._otherwise()])
 
     def __repr__(self) -> str:
-        return f"Explanation({label(self.action)}, by {self.policy}; print it to read it)"
+        return f"Explanation({self._name(self.action)}, by {self.policy}; print it to read it)"
+
+    def _name(self, action: Any) -> str:
+        """Return an action in one line."""
+        unnamed = isinstance(self.options[0].action, np.ndarray)
+        return f"action {action}" if unnamed else label(action, self.index)
 
     def _choice(self) -> list[str]:
         """Return the lines about the choice: how it was made, and the actions that it was made from."""
-        name, k = label(self.action), len(self.options)
+        name, k = self._name(self.action), len(self.options)
         how = f"{name} was chosen among {k} action{'s' * (k > 1)} by {self.policy}"
         if self.drawn:
             likely = "" if self.probability is None else f", with probability {self.probability:.3g}"
@@ -179,21 +184,21 @@ class Explanation:
         lines = [f"{how}."]
         if self.present is not None:
             by = "The bandit has learnt since: this is what it knows now"
-            same = label(self.present) == label(self.action)
-            lines.append(f"{by}, and it would {'choose the same' if same else f'choose {label(self.present)}'}.")
+            same = self.present == self.action
+            lines.append(f"{by}, and it would {'choose the same' if same else f'choose {self._name(self.present)}'}.")
         head = ["", "mean", *(["+ bonus"] if self.bonus is not None else ["width"]), "score"]
         rows = []
         for at, option in enumerate(self.options[:SHOWN]):
             more = option.width if self.bonus is None else self.bonus[at]
             mark = " *" if option.index == self.index else ""
             numbers = [f"{value:.4g}" for value in (option.mean, more, option.score)]
-            rows.append([f"{label(option.action)}{mark}", *numbers])
+            rows.append([f"{label(option.action, option.index)}{mark}", *numbers])
         lines += _columns([head, *rows])
         return lines + ([f"  … and {k - SHOWN} more with lower scores"] if k > SHOWN else [])
 
     def _estimate(self) -> list[str]:
         """Return the lines about the estimate of the action, and what each dimension contributed to it."""
-        name, usual = label(self.action), self.usual
+        name, usual = self._name(self.action), self.usual
         where = f"the mean of {usual.number} forecasts so far" if usual is not None else "the mean of this forecast"
         if usual is not None and usual.number == 1:
             where = "the mean of this forecast, the first one"
@@ -214,8 +219,8 @@ class Explanation:
 
     def _otherwise(self) -> list[str]:
         """Return the lines about what would have changed the choice."""
-        name = label(self.action if self.present is None else self.present)
-        mean = label(self.at_mean)
+        name = self._name(self.action if self.present is None else self.present)
+        mean = self._name(self.at_mean)
         same = "the choice would have been the same" if mean == name else f"{mean} would have been chosen"
         lines = [f"Had the context been known to be at the forecast's mean, {same}."]
         nearest = self.nearest
@@ -230,8 +235,9 @@ class Explanation:
         found.sort(key=lambda change: abs(change.move) / scale[change.dimension])
         rows = []
         for change in found[:SHOWN]:
-            size = "" if change.deviations is None else f"({change.deviations:.2g} standard deviations)"
-            rows.append([change.dimension, f"{_rounded_up(change.move):+.4g}", size, f"→ {label(change.action)}"])
+            sd = change.deviations
+            size = "" if sd is None else f"({sd:.{1 if sd >= 0.1 else 4}f} standard deviations)"
+            rows.append([change.dimension, f"{_rounded_up(change.move):+.4g}", size, f"→ {self._name(change.action)}"])
         return lines + _columns(rows)
 
 
@@ -255,8 +261,16 @@ def explained(
     belief = ask.corrected(given)
     choice = ask.choose(belief)
     estimate, scores, taken = choice.estimate, choice.scores, int(choice.action)
-    own, deviation = np.asarray(belief.mean()), np.sqrt(np.clip(belief.variance(), 0.0, None))
+    try:
+        own, deviation = np.asarray(belief.mean()), np.sqrt(np.clip(belief.variance(), 0.0, None))
+    except NoClosedForm:
+        raise ValueError(
+            f"Decision: explain needs a belief whose mean and variance exist, got {belief!r:.80}"
+        ) from None
     reference = own if usual is None else usual.mean
+
+    def named(i: int) -> Any:
+        return i if actions.names is None else actions.names[i]
 
     def value(group: Group) -> float:
         return float(ask.means(belief.moved(np.where(group, 0.0, reference), group.astype(np.float64)))[index])
@@ -285,9 +299,9 @@ def explained(
             changes.append(None)
             continue
         size = abs(move) / float(deviation[i]) if deviation[i] > 0.0 else None
-        changes.append(Change(name, move, size, actions[then(i, move)]))
+        changes.append(Change(name, move, size, named(then(i, move))))
     return Explanation(
-        action=actions[index],
+        action=named(index),
         index=index,
         policy=repr(policy),
         drawn=policy.random or policy.repeats > 1,
@@ -300,9 +314,9 @@ def explained(
         baseline=value(np.zeros(belief.dim, dtype=bool)),
         contributions=contributions,
         exact=exact,
-        at_mean=actions[int(ask.choose(PointMass(own)).action)],
+        at_mean=named(int(ask.choose(PointMass(own)).action)),
         changes=tuple(changes),
-        present=None if as_made else actions[taken],
+        present=None if as_made else named(taken),
     )
 
 
@@ -352,7 +366,3 @@ def _columns(rows: list[list[str]]) -> list[str]:
         cells = [row[0].ljust(widths[0])] + [cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True)]
         lines.append(f"  {'  '.join(cells)}".rstrip())
     return lines
-
-
-def _plain(action: Any) -> Any:
-    return action.tolist() if isinstance(action, (np.ndarray, np.generic)) else action

@@ -16,6 +16,7 @@ from overcast.beliefs import Belief, PointMass, as_belief
 from overcast.beliefs.base import Beliefs
 from overcast.beliefs.names import arranged
 from overcast.beliefs.stacked import Catalogue, PointStack, certain
+from overcast.usual import known_mean
 
 Names = tuple[str, ...] | None
 
@@ -61,7 +62,7 @@ class Observations:
         """Return the means (c,) of the beliefs that have one in closed form."""
         if isinstance(self.beliefs, np.ndarray):
             return self.beliefs
-        return [belief.mean() for belief in self.beliefs if belief.exact]
+        return [mean for mean in map(known_mean, self.beliefs) if mean is not None]
 
     def each(self) -> Iterator[Observation]:
         """Yield the rounds one by one."""

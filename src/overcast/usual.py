@@ -11,9 +11,10 @@ import numpy as np
 from overcast import _check
 from overcast._check import Array
 from overcast._records import Arrays
+from overcast.beliefs import Belief, NoClosedForm
 
 # Means that are kept before they are added up: adding costs as much for many of them as for one.
-PENDING = 32
+PENDING = 128
 
 
 class Usual(NamedTuple):
@@ -43,6 +44,14 @@ def of_means(means: Array) -> Usual:
     n = len(means)
     mean = means[0] + (means - means[0]).mean(axis=0)
     return Usual(n, mean, np.hypot.reduce(means - mean, axis=0) / math.sqrt(n))
+
+
+def known_mean(belief: Belief) -> Array | None:
+    """Return the mean (c,) of a forecast; None if there is none, or if only many draws could tell."""
+    try:
+        return belief.mean() if belief.exact else None
+    except NoClosedForm:
+        return None
 
 
 class Mark(NamedTuple):
@@ -84,13 +93,10 @@ class Tally:
             self._added, self._pending = self.mark().usual(), []
 
     def add_all(self, means: Sequence[Array] | Array) -> None:
-        """Count forecasts with these means (n, c); many are added up at once, so the last digits may differ."""
-        if len(means) < PENDING:
-            for mean in means:
-                self.add(mean)
-            return
-        before, block = self.mark().usual(), of_means(np.asarray(means))
-        self._added, self._pending = block if before is None else before.plus(block), []
+        """Count forecasts with these means (n, c), in order."""
+        for mean in means:
+            self.add(mean)
+        self._pending = [mean.copy() for mean in self._pending]  # rows of a long array would keep all of it
 
     def mark(self) -> Mark:
         """Return what was counted so far."""
@@ -98,35 +104,33 @@ class Tally:
 
     def joined(self, other: Tally) -> Tally:
         """Return the tally of both."""
-        mine, theirs, out = self.mark().usual(), other.mark().usual(), Tally()
-        out._added = mine if theirs is None else theirs if mine is None else mine.plus(theirs)
+        mine, theirs, out = self.mark(), other.mark(), Tally()
+        one, two = mine.usual(), theirs.usual()
+        if one is None or two is None:
+            out._added, pending, length = mine if two is None else theirs
+            out._pending = pending[:length]
+        else:
+            out._added = one.plus(two)
         return out
 
-    def state(self) -> Arrays:
-        """Return the tally as arrays."""
-        out: Arrays = {}
-        if self._added is not None:
-            out |= {"number": np.array(self._added.number), "mean": self._added.mean, "spread": self._added.spread}
-        if self._pending:
-            out["pending"] = np.array(self._pending)
-        return out
+    def state(self, dim: int) -> Arrays:
+        """Return the tally of forecasts of this dimension as arrays."""
+        number, mean, spread = self._added or Usual(0, np.zeros(dim), np.zeros(dim))
+        pending = np.array(self._pending).reshape(len(self._pending), dim)
+        return {"number": np.array(number), "mean": mean, "spread": spread, "pending": pending}
 
     @classmethod
-    def of(cls, state: Arrays, dim: int | None) -> Tally:
+    def of(cls, state: Arrays, dim: int) -> Tally:
         """Return the tally that `state` came from; raise ValueError if it does not fit contexts of this dimension."""
-        out = cls()
-        if unknown := state.keys() - {"number", "mean", "spread", "pending"}:
-            raise ValueError(f"usual forecasts have no {min(unknown)}")
-        if dim is None:
-            if state:
-                raise ValueError("there are forecasts, but no contexts")
-            return out
-        if "number" in state:
-            number = _check.integer("file", "usual.number", state["number"][()], at_least=1)
-            mean, spread = (_check.vector("file", f"usual.{name}", state[name], dim) for name in ("mean", "spread"))
-            out._added = Usual(number, mean, spread)
-        if "pending" in state:
-            out._pending = list(_check.array("file", "usual.pending", state["pending"], ("n", dim)))
-            if len(out._pending) >= PENDING:
-                raise ValueError("more forecasts wait to be added up than may")
+        out, fresh = cls(), cls().state(dim)
+        if state.keys() != fresh.keys():
+            raise ValueError(f"usual forecasts must hold {', '.join(fresh)}, got {', '.join(state)}")
+        number = _check.integer("file", "usual.number", state["number"][()], at_least=0)
+        mean, spread = (_check.vector("file", f"usual.{name}", state[name], dim) for name in ("mean", "spread"))
+        if state["pending"].ndim != 2 or state["pending"].shape[1] != dim or len(state["pending"]) >= PENDING:
+            raise ValueError(
+                f"usual.pending must have shape (n, {dim}), n below {PENDING}, got {state['pending'].shape}"
+            )
+        out._added = Usual(number, mean, spread) if number else None
+        out._pending = list(np.array(state["pending"], dtype=np.float64))
         return out
