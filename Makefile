@@ -10,7 +10,7 @@ IN_RELEASE := $(subst $(BIN),$(VENV)-release/bin,$(PIP))
 # One process per core. Tests of one file run in one of them, since many share what takes long to compute.
 SHARED := -n auto --dist loadfile
 
-.PHONY: demo test test-extras test-adapters test-lowest coverage release-check check format bench bench-peers docs linkcheck judge picture clean
+.PHONY: demo test test-extras test-adapters test-lowest coverage release-check check format bench bench-peers docs linkcheck judge look picture clean
 
 demo: $(VENV)/user  ## the paper's synthetic figure at a small size
 	$(BIN)/overcast demo
@@ -86,7 +86,10 @@ linkcheck: $(VENV)/docs  ## links to other sites, which need a network
 judge: $(VENV)/dev  ## the default against tuned opponents on problems in many units; resumes what was interrupted
 	PYTHONPATH=benchmarks $(BIN)/python -m untuned.judge --part all --keep benchmarks/untuned/results.json
 
-picture: demo  ## pictures and figures of README and site, from the real data in the folder DATA
+look: $(VENV)/user  ## the pictures of docs/look.md
+	$(BIN)/python examples/look.py docs
+
+picture: demo look  ## pictures and figures of README and site, from the real data in the folder DATA
 	cp overcast-out/demo/figure.png docs/demo.png
 	$(BIN)/overcast reproduce kernel
 	cp overcast-out/kernel/figure.png docs/kernel.png

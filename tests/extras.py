@@ -28,6 +28,7 @@ bandit = oc.Bandit({{"early": [1.0, 0.0], "late": [0.0, 1.0]}}, oc.LinearModel(o
 bandit.learn(bandit.decide(oc.Gaussian([1.0, 18.0], 1.0)), 5.2)
 bandit.save("bandit.npz")
 oc.Bandit.load("bandit.npz")
+assert str(bandit.decide(oc.Gaussian([1.0, 18.0], 1.0)).explain())
 oc.KernelModel(oc.kernels.RBF(1.0), ridge=1.0)
 {RUNS}
 {CALIBRATION}
@@ -41,6 +42,12 @@ command("doctor")
 runs.plot().figure.savefig("runs.png")
 {CALIBRATION}
 found.plot("calibration.png")
+bandit = oc.Bandit(["a", "b"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB(), history=10)
+decision = bandit.decide(oc.Gaussian([1.0], 1.0))
+assert "was chosen" in str(decision.explain()) and decision._repr_html_()
+decision.plot().figure.savefig("decision.png")
+decision.belief.plot().figure.savefig("belief.png")
+bandit.plot().savefig("bandit.png")
 """,
     "scores": f"""
 {CALIBRATION}

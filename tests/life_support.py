@@ -46,6 +46,7 @@ CONFIGS: dict[str, Made] = {
     "repeated": Made(VECTORS, oc.LinearModel(Bilinear()), oc.Repeated(oc.PerturbedHistory(), 5), {"samples": "t"}),
     "epsilon": Made(VECTORS, models.MeanContext(oc.LinearModel(Quadratic(), ridge=1.0)), oc.EpsilonGreedy(0.3)),
     "recalibrating": Made(VECTORS, oc.LinearModel(Bilinear()), oc.UCB(), {"recalibrate": True}),
+    "history": Made(VECTORS, oc.LinearModel(Bilinear()), oc.UCB(), {"history": 6, "recalibrate": True}),
     "many features": Made(VECTORS, oc.LinearModel(Fourier(KERNEL, 60)), oc.UCB()),
     "kernel, ridge": Made(VECTORS, oc.KernelModel(KERNEL, ridge=0.5), oc.UCB(1.0)),
     "kernel, scales": Made(VECTORS, oc.KernelModel(KERNEL), oc.UCB()),

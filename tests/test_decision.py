@@ -22,7 +22,7 @@ BELIEF = oc.Gaussian([1.0, 2.0], [0.5, 0.25])
 
 def _decision(scores: list[float] | None = None, actions: Any = ("a", "b", "c", "d"), mask: Any = None) -> Decision:
     values = SCORES if scores is None else np.array(scores)
-    ranking = Ranking(Actions(actions), Estimate(MEAN, WIDTH), values)
+    ranking = Ranking(Actions(actions), Estimate(MEAN, WIDTH), values, oc.UCB(1.0))
     seed = ("0" * 31 + "f", 7, 2)
     return Decision("token-1", 12.5, BELIEF, None, mask, ranking, int(values.argmax()), 0.25, seed, 3, 7)
 

@@ -172,7 +172,7 @@ def test_the_file_holds_arrays_and_json_only(tmp_path: Path) -> None:
         header = json.loads(file["header"].tobytes())
     assert set(kinds.values()) <= set("fiu")
     assert header["format"] == "overcast-bandit"
-    assert header["version"] == 4
+    assert header["version"] == 5
     assert header["key"] == bandit._stream.key
 
 
@@ -189,8 +189,8 @@ def _rewrite(path: Path, **changes: Any) -> None:
 @pytest.mark.parametrize(
     ("changes", "word"),
     [
-        ({"version": 5}, "must be a bandit file of version 3 to 4, got version 5; load it with the newer overcast"),
-        ({"version": 1}, "must be a bandit file of version 3 to 4, got version 1; load it with the earlier overcast"),
+        ({"version": 6}, "must be a bandit file of version 3 to 5, got version 6; load it with the newer overcast"),
+        ({"version": 1}, "must be a bandit file of version 3 to 5, got version 1; load it with the earlier overcast"),
         ({"format": "overcast-kernel"}, "'overcast-kernel'"),
         ({"version": "one"}, "damaged"),
         ({"model": {"type": "models.Oracle"}}, "Oracle"),

@@ -19,6 +19,8 @@ from overcast.beliefs import (
 from overcast.calibration import Recalibrated
 from overcast.decision import Decision, Option
 from overcast.events import replay
+from overcast.explanation import Explanation
+from overcast.history import History
 from overcast.models import Estimate, KernelModel, LinearModel
 from overcast.policies import (
     IDS,
@@ -44,9 +46,11 @@ __all__ = [
     "Ensemble",
     "EpsilonGreedy",
     "Estimate",
+    "Explanation",
     "Frozen",
     "Gaussian",
     "Greedy",
+    "History",
     "Independent",
     "KernelModel",
     "LinearModel",

@@ -17,14 +17,16 @@ from overcast._storage import Arrays
 from overcast._threads import one_thread
 from overcast.actions import Actions
 from overcast.calibration import Recalibrated
+from overcast.history import Journal
 from overcast.models.base import LastingLearner, Model
 from overcast.policies.base import Policy
 from overcast.round import Samples, check_pair, check_samples
 from overcast.tickets import KNOWN_TOKENS, Tickets, Waiting
+from overcast.usual import Tally
 
 # Arrays of one name, and the first parts of the names of others.
 SINGLE = {"actions", "reference"}
-PREFIXES = ("learner.", "open.", "recalibrate.")
+PREFIXES = ("learner.", "open.", "recalibrate.", "usual.", "history.")
 # Largest dimension of contexts that a file may claim.
 MAX_DIM = 100_000
 # Most rounds that a file may claim; the number of a round has 64 bits in the draws.
@@ -41,6 +43,8 @@ class Memory(NamedTuple):
     learner : None before the first decision
     reference : vectors (j, a) of the actions that the learner started with
     recalibrated : the correction of forecasts; None unless the bandit recalibrates
+    tally : what forecasts were like so far
+    journal : the latest decisions; None unless a history is kept
     context : names of the contexts' dimensions; None if they have none
     """
 
@@ -51,6 +55,8 @@ class Memory(NamedTuple):
     stream: Stream
     tickets: Tickets
     recalibrated: Recalibrated | None
+    tally: Tally
+    journal: Journal | None
     rewards: int = 0
     observed: int = 0
     dim: int | None = None
@@ -136,12 +142,19 @@ def written(memory: Memory) -> tuple[dict[str, Any], Arrays]:
     }
     if memory.context is not None:
         header["context"] = list(memory.context)
+    journal, kept = memory.journal, {}
+    if journal is not None:
+        kept = _under("history.", journal.state())
+        header["history"] = {"size": journal.size, "ids": list(journal.entries), "arrays": list(kept)}
     arrays: Arrays = {"actions": actions.vectors}
     if memory.learner is not None:
         assert memory.reference is not None
         arrays["reference"] = memory.reference
         arrays |= _under("open.", _records.pack([*tickets.open.values()]))
         arrays |= _under("learner.", memory.learner.state())
+        assert memory.dim is not None
+        arrays |= _under("usual.", memory.tally.state(memory.dim))
+    arrays |= kept
     if recalibrated is not None:
         arrays |= _under("recalibrate.", recalibrated.state())
     return header, arrays
@@ -153,6 +166,8 @@ def read(path: str, file: IO[bytes], model: Model | None, policy: Policy | None)
     with _storage.damage(path):
         if header["version"] == 3:
             _upgrade(header, arrays)
+        if header["version"] < 5 and isinstance(header["dim"], int):
+            arrays |= _under("usual.", Tally().state(min(header["dim"], MAX_DIM)))  # nobody counted forecasts
     model = _storage.given_or_stored(path, "model", model, header["model"])
     policy = _storage.given_or_stored(path, "policy", policy, header["policy"])
     with _storage.damage(path):
@@ -166,6 +181,8 @@ def read(path: str, file: IO[bytes], model: Model | None, policy: Policy | None)
             stream=Stream.of(header["key"]),
             tickets=_tickets(header),
             recalibrated=_correction(header, arrays, dim),
+            tally=Tally(),
+            journal=_journal(header, _within("history.", arrays), len(arrays["actions"]), dim),
             rewards=_count(header, "rewards"),
             observed=_count(header, "observed"),
             dim=dim,
@@ -181,7 +198,8 @@ def read(path: str, file: IO[bytes], model: Model | None, policy: Policy | None)
         with one_thread():
             learner = started(model, reference, vectors, dim)
             learner.restore(_within("learner.", arrays))
-        memory = memory._replace(learner=learner, reference=reference)
+        tally = Tally.of(_within("usual.", arrays), dim)
+        memory = memory._replace(learner=learner, reference=reference, tally=tally)
         memory.tickets.open = _open(memory, _list(header, "open"), _within("open.", arrays))
         return memory
 
@@ -267,6 +285,14 @@ def _correction(header: dict[str, Any], arrays: Arrays, dim: int | None) -> Reca
     if len(out.bias) not in (0, dim or len(out.bias)):
         raise ValueError("the corrections do not fit the contexts")
     return out
+
+
+def _journal(header: dict[str, Any], arrays: Arrays, k: int, dim: int | None) -> Journal | None:
+    """Return the history in a file; files of bandits that keep none do not mention it."""
+    kept = header.get("history") or {"arrays": []}
+    if {f"history.{name}" for name in arrays} != set(_list(kept, "arrays")):
+        raise ValueError("the arrays of the history are not those that it says")
+    return Journal.of(kept["size"], _list(kept, "ids"), arrays, k, dim) if "size" in kept else None
 
 
 def _upgrade(header: dict[str, Any], arrays: Arrays) -> None:

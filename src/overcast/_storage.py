@@ -18,9 +18,9 @@ from overcast import _check, confidence, features, kernels, models, policies
 from overcast._files import replacing
 
 FORMAT = "overcast-bandit"
-VERSION = 4
+VERSION = 5
 #: versions that can be read
-READABLE = (3, 4)
+READABLE = (3, 4, 5)
 #: the array that holds the JSON text
 HEADER = "header"
 

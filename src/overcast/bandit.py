@@ -9,11 +9,11 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from overcast import _check, _memory, _storage
+from overcast import _check, _html, _memory, _storage
 from overcast._check import Array
 from overcast._memory import Memory, check_actions_may_change, padded
 from overcast._random import Stream, drawn_by
@@ -24,15 +24,21 @@ from overcast.beliefs import Belief, PointMass
 from overcast.beliefs.names import arranged
 from overcast.calibration import Recalibrated
 from overcast.decision import Decision, Move, Ranking
-from overcast.history import observed
+from overcast.explanation import Ask, Explanation, explained
+from overcast.history import History, Journal, summary
 from overcast.merging import merged
 from overcast.models.base import Estimate, LastingLearner, Model
 from overcast.models.kernel.hyperparameters import Fitted, fit_hyperparameters
 from overcast.models.kernel.learner import KeepsRounds
 from overcast.observations import Observations, checked_reward, one_context, one_or_many, revealed_belief
+from overcast.observing import observed
 from overcast.policies.base import Policy
-from overcast.round import Samples, check_pair, check_samples, choose, draws
+from overcast.round import Choice, Samples, check_pair, check_samples, choose, draws
 from overcast.tickets import Tickets, Waiting
+from overcast.usual import Tally, known_mean
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _NO_HOLD: AbstractContextManager[None] = nullcontext()
 
@@ -69,6 +75,8 @@ class Bandit:
     recalibrate : True to correct forecasts by the contexts revealed so far; `recalibrated` shows the correction. Or a
         `Recalibrated` that has learnt from an archive, which the bandit copies
     context : names of the context's dimensions in order; None to take them from the first belief that has names
+    history : the number of latest decisions to keep for `bandit.history` and `bandit.plot()`; None to keep none. Files,
+        copies and `replay` keep it too; a merge leaves it as it is
 
     Once dimensions have names, beliefs and contexts with names are put in their order; those without go by position.
     A call that fails changes nothing. Threads may share a bandit: its calls wait for each other.
@@ -97,6 +105,7 @@ class Bandit:
         seed: int | np.random.SeedSequence = 0,
         recalibrate: bool | Recalibrated = False,
         context: Sequence[str] | None = None,
+        history: int | None = None,
     ) -> None:
         check_pair("Bandit", model, policy)
         vectors, samples = Actions(actions), check_samples("Bandit", samples)
@@ -104,7 +113,9 @@ class Bandit:
             seed = _check.integer("Bandit", "seed", seed, at_least=0)
         names = None if context is None else _check.distinct_names("Bandit", "context", context)
         corrected = _recalibrated(recalibrate)
-        self._use(Memory(vectors, model, policy, samples, Stream(seed), Tickets(), corrected, context=names))
+        journal = None if history is None else Journal(_check.integer("Bandit", "history", history, at_least=1))
+        made_of = vectors, model, policy, samples, Stream(seed), Tickets(), corrected
+        self._use(Memory(*made_of, Tally(), journal, context=names))
         self._lock = threading.RLock()
         _memory.warn_of_silence(model, vectors, stacklevel=2)
 
@@ -113,6 +124,8 @@ class Bandit:
         self._samples, self._stream, self._tickets = memory.samples, memory.stream, memory.tickets
         self._recalibrated, self._rewards, self._observed = memory.recalibrated, memory.rewards, memory.observed
         self._dim, self._learner, self._reference = memory.dim, memory.learner, memory.reference
+        self._tally, self._journal = memory.tally, memory.journal
+        self._changes = object()  # another one after every call that may change later estimates or choices
         self._context = memory.context
 
     @property
@@ -120,7 +133,7 @@ class Bandit:
         """All that the bandit remembers, for files and records; what it holds changes with every call."""
         learnt = self._rewards, self._observed, self._dim, self._learner, self._reference, self._context
         made_of = self._actions, self._model, self._policy, self._samples, self._stream, self._tickets
-        return Memory(*made_of, self._recalibrated, *learnt)
+        return Memory(*made_of, self._recalibrated, self._tally, self._journal, *learnt)
 
     @property
     def actions(self) -> Actions:
@@ -153,6 +166,44 @@ class Bandit:
         return self._context
 
     @property
+    def history(self) -> History | None:
+        """The latest decisions, forecasts, contexts and rewards as arrays; None unless `history=` was given.
+
+        It holds decisions of this bandit, and those that it adopted, but no rounds that it observed.
+
+        Examples
+        --------
+        >>> import overcast as oc
+        >>> model = oc.LinearModel(oc.features.Disjoint(2))
+        >>> bandit = oc.Bandit(["a", "b"], model, oc.UCB(), context=["warm"], history=100)
+        >>> for reward in (1.0, 3.0):
+        ...     bandit.learn(bandit.decide(oc.Gaussian([20.0], sd=1.0)), reward, context=[21.5])
+        >>> bandit.history
+        History(2 decisions, 2 with a reward; warm)
+        >>> bandit.history.reward
+        array([1., 3.])
+        >>> bandit.history.to_frame()[["action", "reward", "forecast_warm", "context_warm"]].iloc[1].to_dict()
+        {'action': 'b', 'reward': 3.0, 'forecast_warm': 20.0, 'context_warm': 21.5}
+        """
+        with self._lock:
+            if self._journal is None:
+                return None
+            dims = self._dim or len(self._context or ())
+            return self._journal.history(self._actions, self._context or tuple(f"c{i + 1}" for i in range(dims)))
+
+    def plot(self) -> Figure:
+        """Draw the history: rewards, shares of actions, widths, and forecasts with what came.
+
+        The forecasts are bands from 5 to 95 % and from 25 to 75 %, for up to four dimensions of the context.
+        """
+        history = self.history
+        if history is None:
+            raise ValueError("Bandit: plot needs a history, got none; make the bandit with history=1000")
+        if not len(history):
+            raise ValueError("Bandit: plot needs a history of at least one decision, got none yet")
+        return history.plot()
+
+    @property
     def recalibrated(self) -> Recalibrated | None:
         """The correction of forecasts, as learnt so far; None unless the bandit recalibrates."""
         return self._recalibrated
@@ -166,7 +217,7 @@ class Bandit:
     def policy(self, policy: Policy) -> None:
         with self._lock:
             check_pair("Bandit", self._model, policy)
-            self._policy = policy
+            self._policy, self._changes = policy, object()
 
     @property
     def learnt(self) -> Learnt:
@@ -214,12 +265,66 @@ class Bandit:
                 )
                 index = int(choice.action)
                 evidence = learner.evidence(choice.view, index)
-            ranking = Ranking(self._actions, choice.estimate, choice.scores)
+            ranking = Ranking(self._actions, choice.estimate, choice.scores, self._policy)
             seed, drawn = (self._stream.key, t, choice.repetition), draws(samples, t)
             out = Decision(ticket, time.time(), given, move, mask, ranking, index, choice.probability, seed, drawn, t)
+            mean, kept = known_mean(belief), None if self._journal is None else summary(belief)
             self._begin(learner, given)
+            if mean is not None:
+                self._tally.add(mean)
+            out.made_by(self, self._changes, self._tally.mark())
+            if self._journal is not None and kept is not None:
+                self._journal.decided(out, index, t, kept)
             self._tickets.add(ticket, Waiting(index, t, evidence, stated))
             return out
+
+    def explain(self, decision: Decision, state: object = None) -> Explanation:
+        """Explain a decision by what is known now; `Decision.explain` explains it as it was made.
+
+        If the bandit has learnt since, the explanation says so, and what would be chosen now.
+
+        Parameters
+        ----------
+        decision : one that this bandit made, or the record of one that could have been its own
+        """
+        with self._lock:
+            if not isinstance(decision, Decision):
+                raise TypeError(f"Bandit: decision must be a Decision, got {_check.short(decision)}")
+            given = self._in_order("belief", decision.belief)
+            self._check_dim(given)
+            mine = decision.made_in(self, self._changes)
+            if mine is None and state is not None:
+                raise ValueError(
+                    "Decision: explain needs the bandit as it was, got one that has learnt or changed since; ask "
+                    "bandit.explain(decision), which goes by what is known now"
+                )
+            item = decision.index if self._actions.names is None else decision.action
+            index = self._actions.find("decision", item)
+            if index != decision.index:
+                raise ValueError(f"Bandit: decision must have index {index} for {_check.short(item)}, got others")
+            names = self._context or given.names or tuple(f"c{i + 1}" for i in range(given.dim))
+            mark = self._tally.mark() if mine is None else mine
+            ask = self._asked(decision)
+            return explained(decision, given, self._actions, self._policy, ask, names, mark.usual(), mine is not None)
+
+    def _asked(self, decision: Decision) -> Ask:
+        """Return what an explanation of a decision asks: as when it was made, for a bandit that is as it was then."""
+        learner, t, samples = self._learner_for(decision.belief), decision.round, self._samples
+        mask, (waiting, share) = self._actions.mask(decision.available), self._tickets.awaited(before=t)
+        asked = learner.awaiting(waiting, share) if waiting and not self._policy.random else learner
+
+        def means(belief: Belief) -> Array:
+            rng = None if decision.samples is None else drawn_by(decision.seed)
+            with _threads_for(learner):
+                return asked.estimate(self._model.view(learner, belief, decision.samples, rng)).mean
+
+        def chosen(belief: Belief) -> Choice:
+            with _threads_for(learner):
+                return choose(
+                    self._model, learner, self._policy, belief, t, samples, self._stream, mask, waiting, share
+                )
+
+        return Ask(lambda given: self._corrected(given)[0], means, chosen)
 
     def adopt(self, decision: Decision) -> None:
         """Take in a decision that was made elsewhere, as if `decide` had returned it; it then waits for its reward.
@@ -243,7 +348,12 @@ class Bandit:
                 rng = None if samples is None else drawn_by(decision.seed)
                 view = self._model.view(learner, belief, samples, rng)
                 evidence = learner.as_decided(learner.evidence(view, index), decision.mean)
+            mean, kept = known_mean(belief), None if self._journal is None else summary(belief)
             self._begin(learner, given)
+            if mean is not None:
+                self._tally.add(mean)
+            if self._journal is not None and kept is not None:
+                self._journal.decided(decision, index, self._tickets.made + 1, kept)
             self._tickets.adopt(decision.id, Waiting(index, self._tickets.made + 1, evidence, stated))
 
     def learn(self, decision: Decision | str, reward: float, context: Any = None) -> None:
@@ -282,13 +392,17 @@ class Bandit:
             if self._recalibrated is not None and lesson is not None:
                 self._recalibrated.take(lesson)
             self._rewards += 1
+            self._changes = object()
             self._context = names
             self._tickets.close(ticket)
+            if self._journal is not None:
+                self._journal.rewarded(ticket, reward, context)
 
     def forget(self, decision: Decision | str) -> None:
         """Stop waiting for the reward of a decision, and free the memory that was kept to learn from it."""
         with self._lock:
             del self._tickets.open[self._tickets.find(decision)]
+            self._changes = object()
 
     def observe(self, action: Any, belief: Any, reward: Any, context: Any = None) -> None:
         """Learn from a round that somebody else decided, or from many in order.
@@ -359,7 +473,7 @@ class Bandit:
         """
         with self._lock:
             check_actions_may_change(self._model)
-            self._actions = self._actions.retired(actions)
+            self._actions, self._changes = self._actions.retired(actions), object()
 
     def fit_hyperparameters(self) -> Fitted:
         """Fit the kernel's parameters and the ridge to the rewards so far, and go on with them.
@@ -404,6 +518,7 @@ class Bandit:
                 waiting = self._tickets.open.items()
                 adopted = {ticket: one._replace(evidence=learner.adopt(one.evidence)) for ticket, one in waiting}
             self._model, self._learner, self._tickets.open = model, learner, adopted
+            self._changes = object()
 
     def merge(self, other: Bandit) -> None:
         """Add what another bandit with the same model has learnt.
@@ -475,6 +590,27 @@ class Bandit:
 
     def __copy__(self) -> Bandit:
         return copy.deepcopy(self)
+
+    def _repr_html_(self) -> str:
+        """Return what the bandit is made of and has seen as a table, for notebooks."""
+        with self._lock:
+            learnt, actions = self.learnt, self._actions
+            rows = [
+                ["actions", repr(actions).removeprefix("Actions(").removesuffix(")")],
+                [
+                    "context",
+                    ", ".join(self._context or ()) or (f"{self._dim} dimensions" if self._dim else "not seen yet"),
+                ],
+                ["model", repr(self._model)],
+                ["policy", repr(self._policy)],
+                ["decisions", f"{self._tickets.made:,}, {len(self._tickets.open):,} open"],
+                ["rewards", f"{self._rewards:,}, {self._observed:,} of them observed"],
+            ]
+            scales = {"noise": learnt.noise, "ridge": learnt.ridge}
+            rows += [[name, f"{value:.4g}"] for name, value in scales.items() if value is not None]
+            if self._recalibrated is not None:
+                rows.append(["recalibrated by", f"{self._recalibrated.outcomes:,} outcomes"])
+            return _html.table("Bandit", [], rows)
 
     def __repr__(self) -> str:
         with self._lock:

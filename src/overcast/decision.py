@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from overcast import _check
+from overcast import _check, _html
 from overcast._check import Array
 from overcast._random import drawn_by
 from overcast.actions import Actions
 from overcast.beliefs import Belief, belief_from_json
 from overcast.models.base import Estimate, Mask
+from overcast.policies.base import Policy
+from overcast.usual import Mark
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: version of the JSON form
 VERSION = 1
+#: actions that a picture and an HTML table show before they count the rest
+SHOWN = 15
 
 
 @dataclass(frozen=True)
@@ -38,11 +45,12 @@ class Move(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """What a decision chose from: the actions, and the estimates (k,) and scores (k,) of all of them."""
+    """What a decision chose from: the actions, the estimates (k,) and scores (k,) of all of them, and the policy."""
 
     actions: Actions
     estimate: Estimate
     scores: Array
+    policy: Policy
 
 
 class Decision:
@@ -75,8 +83,8 @@ class Decision:
     """
 
     __slots__ = (
-        *("_chosen", "_mask", "_names", "_ranking", "_seed", "belief", "id", "index", "move", "probability", "round"),
-        *("samples", "time"),
+        *("_chosen", "_made", "_mask", "_names", "_ranking", "_seed", "_why", "belief", "id", "index", "move"),
+        *("probability", "round", "samples", "time"),
     )
 
     def __init__(
@@ -97,6 +105,8 @@ class Decision:
         self._ranking: Ranking | None = ranking
         self._chosen: Option | None = None  # found when it is asked for, since most decisions are asked for little
         self._mask, self._names = mask, None
+        self._made: tuple[Any, object, Mark] | None = None
+        self._why: Any = None
         self._seed: tuple[str, int, int] | str = seed
         self.id, self.time, self.belief, self.move, self.index = id, time, belief, move, index
         self.probability, self.samples, self.round = probability, samples, round
@@ -149,9 +159,129 @@ class Decision:
         order = np.concatenate([[self.index], ranked[ranked != self.index]])[:n]  # ties may have ranked it lower
         return [self._option(int(i)) for i in order if scores[i] > -np.inf]
 
+    def made_by(self, bandit: Any, state: object, mark: Mark) -> None:
+        """Take note of the bandit that decided, of a mark of its state, and of the forecasts up to then."""
+        self._made = bandit, state, mark
+
+    def made_in(self, bandit: Any, state: object) -> Mark | None:
+        """Return the forecasts up to the decision if this bandit made it in this state, else None."""
+        if self._made is None or self._made[0] is not bandit or self._made[1] is not state:
+            return None
+        return self._made[2]
+
+    def explain(self) -> Any:
+        """Return why the action was chosen, as an `Explanation`: print it, or take its `to_json`.
+
+        It says the mean and bonus of each action, what each dimension of the context contributed to the estimate, what
+        would have been chosen for the mean context, and how far the forecast must move for another choice. Ask before
+        the bandit learns or changes; later, `bandit.explain(decision)` goes by what is known then. A decision that was
+        explained keeps its explanation.
+
+        Examples
+        --------
+        >>> import overcast as oc
+        >>> model = oc.LinearModel(oc.features.Disjoint(2), ridge=1.0)
+        >>> bandit = oc.Bandit(["umbrella", "hat"], model, oc.UCB(0.5))
+        >>> known = [[3.0, 1.0], [1.0, 3.0], [2.0, 2.0], [2.0, 2.0]]
+        >>> bandit.observe(["umbrella", "hat"] * 2, known, reward=[5.0, 4.0, 3.0, 3.5])
+        >>> print(bandit.decide(oc.Gaussian([2.5, 1.5], sd=[0.5, 0.25])).explain())
+        umbrella was chosen among 2 actions by UCB(beta=0.5).
+                       mean  + bonus  score
+          umbrella *    3.8   0.3433  4.143
+          hat         3.086   0.5886  3.674
+        <BLANKLINE>
+        Why 3.8 for umbrella? At the mean of 5 forecasts so far it would be 3.32; this forecast adds +0.48:
+               adds    forecast  usual
+          c1  +0.56   2.5 ± 0.5    2.1
+          c2  -0.08  1.5 ± 0.25    1.9
+        <BLANKLINE>
+        Had the context been known to be at the forecast's mean, the choice would have been the same.
+        The choice changes if the forecast moves along one dimension by
+          c1  -0.8369  (1.7 standard deviations)  → hat
+          c2  +0.7548  (3.0 standard deviations)  → hat
+        """
+        if self._why is None:
+            if self._made is None:
+                raise ValueError(
+                    "Decision: explain needs the bandit that decided, got a record or a copy; ask "
+                    "bandit.explain(decision), which goes by what is known now"
+                )
+            bandit, state, _ = self._made
+            self._why = bandit.explain(self, state)
+        return self._why
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw mean, whisker and score of the best actions, the chosen one marked.
+
+        Whiskers are as long as the bonus if scores are means plus a bonus, and otherwise the width times the number
+        that the policy multiplies it by, if it has one.
+
+        Parameters
+        ----------
+        ax : matplotlib axes to draw on; None for new ones
+        """
+        if self._ranking is None:
+            raise ValueError("Decision: plot needs the scores of all actions, got a record, which holds those of one")
+        from overcast.pictures import common
+        from overcast.pictures import options as picture
+
+        half, what = self._whiskers()
+        options = self.top(SHOWN)
+        at = [option.index for option in options]
+        number = int((self._ranking.scores > -np.inf).sum())
+        return picture.draw(
+            common.axes("Decision", ax, (6.4, 1.3 + 0.32 * len(options))),
+            labels=[label(option.action, option.index) for option in options],
+            means=np.array([option.mean for option in options]),
+            half=half[at],
+            scores=np.array([option.score for option in options]),
+            unit=self._ranking.policy.additive,
+            what=what,
+            how=self._how(),
+            left_out=number - len(options),
+        )
+
+    def _whiskers(self) -> tuple[Array, str]:
+        """Return half the length of each action's whisker, (k,), and what it is."""
+        assert self._ranking is not None
+        _, (mean, width), scores, policy = self._ranking
+        if policy.additive and not policy.random and (scores > mean).any():
+            return np.where(scores > -np.inf, scores - mean, 0.0), "mean ± bonus"
+        times = getattr(policy, "beta", getattr(policy, "scale", None))
+        if isinstance(times, float) and times != 1.0:
+            return times * width, f"mean ± {times:g} widths"
+        return width, "mean ± width"
+
+    def _how(self) -> str:
+        """Say how the action was chosen; a decision that is certain says no more."""
+        return "chosen" if self.probability in (None, 1.0) else f"chosen, with probability {self.probability:.3g}"
+
+    def _repr_html_(self) -> str:
+        """Return the best actions as a table, for notebooks."""
+        options = [self.chosen] if self._ranking is None else self.top(SHOWN)
+        rows = [
+            [
+                f"▸ {label(o.action, o.index)}" if o.index == self.index else label(o.action, o.index),
+                *_html.numbers(o.mean, o.width, o.score),
+            ]
+            for o in options
+        ]
+        known = 1 if self._ranking is None else int((self._ranking.scores > -np.inf).sum())
+        left = f"{known - len(rows):,} more with lower scores" if known > len(rows) else ""
+        title = f"Decision {self.round}: {label(self.action, self.index)} is {self._how()}"
+        return _html.table(title, ["action", "mean", "width", "score"], rows, left, bold=0)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the bandit: a copy of a decision is a record."""
+        return {name: getattr(self, name) for name in self.__slots__} | {"_made": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            setattr(self, name, value)
+
     def _option(self, i: int) -> Option:
         assert self._ranking is not None
-        actions, estimate, scores = self._ranking
+        actions, estimate, scores, _ = self._ranking
         return Option(actions[i], i, float(estimate.mean[i]), float(estimate.width[i]), float(scores[i]))
 
     def to_json(self) -> dict[str, Any]:
@@ -191,7 +321,7 @@ class Decision:
         if unknown := [name for name in data if name not in FIELDS]:
             raise ValueError(f"Decision: record must have {', '.join(FIELDS)} only, got {_check.short(unknown[0])}")
         out = cls.__new__(cls)
-        out._ranking = out._mask = None
+        out._ranking = out._mask = out._made = out._why = None
         out.belief = belief_from_json(data["belief"])
         out.move = _move(data["move"], out.belief.dim)
         out.id = _check.text("Decision", "id", data["id"])
@@ -224,6 +354,14 @@ FIELDS = (
     *("version", "id", "time", "belief", "move", "available", "action", "index", "mean", "width", "score"),
     *("probability", "seed", "samples", "round"),
 )
+
+
+def label(action: Any, index: int) -> str:
+    """Return an action in one line: its name, or its row in the action set if it has none."""
+    if isinstance(action, (np.ndarray, list)):
+        return f"action {index}"
+    text = " ".join(str(action).split())
+    return text if len(text) <= 40 else f"{text[:39]}…"
 
 
 def _move(data: Any, dim: int) -> Move | None:

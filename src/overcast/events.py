@@ -42,6 +42,7 @@ def config(
     seed: int | np.random.SeedSequence = 0,
     recalibrate: bool | Recalibrated = False,
     context: Sequence[str] | None = None,
+    history: int | None = None,
 ) -> Event:
     """Return the configuration of a bandit as JSON data; the arguments are those of `Bandit`.
 
@@ -54,12 +55,14 @@ def config(
     >>> replay(given, []).actions
     Actions(a, b; 2 dimensions)
     """
-    header, arrays = _memory.written(Bandit(actions, model, policy, samples, seed, recalibrate, context).memory)
+    made = Bandit(actions, model, policy, samples, seed, recalibrate, context, history)
+    header, arrays = _memory.written(made.memory)
     names = ("model", "policy", "samples", "names", "key", "recalibrate")
     out = {name: header[name] for name in names} | {"vectors": arrays.pop("actions").tolist()}
     known = {name.removeprefix("recalibrate."): array.tolist() for name, array in arrays.items()}
     named = {name: header[name] for name in ("context",) if name in header}
-    return {"version": _storage.VERSION, **out, "corrections": known or None, **named}
+    kept = {} if history is None else {"history": header["history"]["size"]}
+    return {"version": _storage.VERSION, **out, "corrections": known or None, **named, **kept}
 
 
 def decided(decision: Decision) -> Event:
@@ -204,6 +207,7 @@ def _made(given: Any, model: Model | None, policy: Policy | None) -> Bandit:
         given["samples"],
         recalibrate=recalibrate,
         context=given.get("context"),
+        history=given.get("history"),
     )
     with _storage.damage("the configuration"):
         bandit._stream = Stream.of(given["key"])

@@ -44,6 +44,7 @@ def merged(mine: Memory, theirs: Memory) -> Memory:
     recalibrated = mine.recalibrated
     if recalibrated is not None and theirs.recalibrated is not None:
         recalibrated = recalibrated.joined(theirs.recalibrated)
+    out = out._replace(tally=mine.tally.joined(theirs.tally))
     rewards = mine.rewards + theirs.rewards
     out = out._replace(context=mine.context or theirs.context, rewards=rewards, dim=other.dim)
     return out._replace(learner=learner, reference=reference, recalibrated=recalibrated)

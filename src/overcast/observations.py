@@ -17,6 +17,7 @@ from overcast.beliefs import Belief, PointMass
 from overcast.beliefs.base import Beliefs
 from overcast.beliefs.names import arranged
 from overcast.beliefs.stacked import Catalogue, PointStack, certain
+from overcast.usual import known_mean
 
 Names = tuple[str, ...] | None
 
@@ -57,6 +58,12 @@ class Observations:
     def dim(self) -> int:
         """The dimension of the contexts."""
         return int(self.beliefs.shape[1]) if isinstance(self.beliefs, np.ndarray) else self.beliefs[0].dim
+
+    def means(self) -> Array | list[Array]:
+        """Return the means (c,) of the beliefs that have one in closed form."""
+        if isinstance(self.beliefs, np.ndarray):
+            return self.beliefs
+        return [mean for mean in map(known_mean, self.beliefs) if mean is not None]
 
     def each(self) -> Iterator[Observation]:
         """Yield the rounds one by one."""

@@ -109,15 +109,18 @@ class Tickets:
             "has its reward already or was forgotten"
         )
 
-    def awaited(self) -> tuple[list[Any], float]:
+    def awaited(self, before: int | None = None) -> tuple[list[Any], float]:
         """Return the evidence of the latest open decisions, and the share of them whose reward is likely to come.
+
+        before : the number of a decision, to leave out it and all later ones; None for all decisions
 
         Of the decisions since the oldest of them and up to the latest one with a reward, some have their reward. Their
         share is taken for the share that gets one at all; it is 1 if rewards come in order.
         """
-        if not self.open:
+        known = self.open.values() if before is None else [one for one in self.open.values() if one.round < before]
+        if not known:
             return [], 1.0
-        latest = list(islice(reversed(self.open.values()), MAX_AWAITED))
+        latest = list(islice(reversed(known), MAX_AWAITED))
         overtaken = sum(one.round <= self.rewarded for one in latest)
         since = self.rewarded - latest[-1].round + 1
         return [one.evidence for one in latest], 1.0 - overtaken / since if overtaken else 1.0

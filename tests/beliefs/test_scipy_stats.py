@@ -10,7 +10,8 @@ import scipy.integrate
 import scipy.stats
 
 from overcast._check import Array
-from overcast.beliefs import Belief, Frozen, NoClosedForm, as_belief, belief_from_json
+from overcast.adapters import as_belief
+from overcast.beliefs import Belief, Frozen, NoClosedForm, belief_from_json
 from overcast.beliefs.scipy_stats import Law, RandomVariable, Univariate, is_scipy, law
 from support import refused
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -10,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from overcast import _check
+from overcast import _check, _html
 from overcast._check import Array
 from overcast.beliefs import _coordinates, _moments
 from overcast.beliefs._moments import Powers
@@ -21,6 +22,8 @@ Generators = np.random.Generator | Sequence[np.random.Generator]
 #: draws that stand for a belief if there is no closed form: enough for averages with a standard error of a sixteenth of
 #: the standard deviation, and few enough for formulas over all pairs of draws
 STAND_IN_DRAWS = 256
+#: dimensions that an HTML table shows before it counts the rest
+HTML_ROWS = 12
 # Standard deviations below this share of the mean are rounding: members that were meant to be the same number.
 ROUNDING = 1e-12
 #: the classes of beliefs by their names, which JSON holds
@@ -262,6 +265,37 @@ class Belief(Beliefs):
         """Return the JSON form of these parameters, with the class name, and the dimensions' names if they have any."""
         called = {} if self.names is None else {"names": list(self.names)}
         return {"type": type(self).__name__, **parameters, **called}
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw each dimension: its density, the steps between quantiles, or the points that it consists of.
+
+        Parameters
+        ----------
+        ax : matplotlib axes to draw on, one for each dimension; None for new ones, at most twelve
+
+        Returns
+        -------
+        the axes, an array of them if there are several dimensions
+        """
+        from overcast.pictures import marginals
+
+        return marginals.draw(type(self).__name__, self, ax, NoClosedForm)
+
+    def _repr_html_(self) -> str:
+        """Return mean, standard deviation and quantiles of each dimension as a table, for notebooks."""
+        names = self.names or tuple(f"c{i + 1}" for i in range(self.dim))
+        title = f"{type(self).__name__} of {self.dim} dimension{'s' * (self.dim > 1)}"
+        if self.members is not None:
+            title = f"{type(self).__name__} of {self.members:,} members, {title.partition(' of ')[2]}"
+        if not self.exact:  # estimates would take many draws
+            return _html.table(title, [], [], f"{', '.join(names[:HTML_ROWS])}: known by draws alone")
+        columns = {"mean": self.mean(), "sd": np.sqrt(np.clip(self.variance(), 0.0, None))}
+        with contextlib.suppress(NoClosedForm):
+            columns |= dict(zip(("5 %", "50 %", "95 %"), self.quantile([0.05, 0.5, 0.95]), strict=True))
+        table = np.stack([*columns.values()], axis=1)[:HTML_ROWS].tolist()
+        rows = [[name, *_html.numbers(*row)] for name, row in zip(names, table, strict=False)]
+        left = f"{self.dim - HTML_ROWS} more dimensions" if self.dim > HTML_ROWS else ""
+        return _html.table(title, ["", *columns], rows, left)
 
     def centred(self) -> Belief:
         return self.moved(-self.mean())

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
-from overcast import _check
+from overcast import _check, _html
 from overcast._check import Array
 from overcast._files import write_figure
 from overcast.adapters import as_belief
@@ -170,6 +170,15 @@ class Calibration:
         if path is not None:
             write_figure(figure, path)
         return figure
+
+    def _repr_html_(self) -> str:
+        """Return the verdict and how each dimension did as a table, for notebooks."""
+        rows = [
+            [name, f"{level:.0%}", f"{self.coverage(level)[i]:.0%}", *_html.numbers(self.bias[i], self.factor[i])]
+            for i, (name, level) in enumerate(zip(self.names, self.level.tolist(), strict=True))
+        ]
+        head = ["", "nominal", "covered", "bias", "errors / spread"]
+        return _html.table(f"{len(self):,} forecasts and what happened", head, rows, self.verdict)
 
     def __repr__(self) -> str:
         covered = [(level, self.coverage(level)[i]) for i, level in enumerate(self.level.tolist())]

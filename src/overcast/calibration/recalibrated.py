@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from overcast import _check
+from overcast import _check, _html
 from overcast._check import Array
 from overcast.adapters import as_belief
 from overcast.beliefs import Belief
@@ -120,6 +120,13 @@ class Recalibrated:
         known = {"bias": self.bias, "slope": self.slope, "factor": self.factor}
         learnt = ", ".join(f"{name}=[{', '.join(f'{x:.3g}' for x in values)}]" for name, values in known.items())
         return f"Recalibrated(memory={self.memory}; {self.outcomes} outcomes, {learnt})"
+
+    def _repr_html_(self) -> str:
+        """Return the correction of each dimension as a table, for notebooks."""
+        parts = zip(self.bias.tolist(), self.slope.tolist(), self.factor.tolist(), strict=True)
+        rows = [[f"c{i + 1}", *_html.numbers(*part)] for i, part in enumerate(parts)] if self.outcomes else []
+        title = f"Correction of forecasts by {self.outcomes:,} outcomes"
+        return _html.table(title, ["", "bias", "slope", "spread times"], rows)
 
     def correct(self, belief: Belief, stated: Array) -> Belief:
         """Return the belief corrected; `stated` (2, c) is its `stated_error`."""

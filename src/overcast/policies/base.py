@@ -36,15 +36,18 @@ class Policy(ABC):
     random: bool = True
     #: whether `scores` also takes r trials at once: arrays (r, k), and a list of r generators
     lockstep: bool = False
+    #: whether scores are the means plus something in the unit of rewards
+    additive: bool = False
     #: how many answers a round draws, of which it takes one at random; `Repeated` sets more than one
     repeats: int = 1
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Take scores of one's own for random, and for one bandit, unless their class says otherwise."""
+        """Take scores of one's own for random, for one bandit and for no sums, unless their class says otherwise."""
         super().__init_subclass__(**options)
         if "scores" in vars(cls):
             cls.random = vars(cls).get("random", True)
             cls.lockstep = vars(cls).get("lockstep", False)
+            cls.additive = vars(cls).get("additive", False)
 
     @property
     def confidence(self) -> Confidence | None:

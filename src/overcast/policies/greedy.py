@@ -26,6 +26,7 @@ class Greedy(Policy):
 
     random = False
     lockstep = True
+    additive = True
 
     def scores(self, outlook: Outlook, progress: Progress, rng: Generators) -> Array:
         return outlook.mean

@@ -48,6 +48,7 @@ class MostlyGreedy(WithBeta):
 
     random = False
     lockstep = True
+    additive = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -27,6 +27,7 @@ class Proportional(Policy):
     """
 
     lockstep = True
+    additive = True
 
     def scores(self, outlook: Outlook, progress: Progress, rng: Generators) -> Array:
         k = outlook.mean.shape[-1]

@@ -52,6 +52,10 @@ class Repeated(Policy):
         return self.policy.random
 
     @property
+    def additive(self) -> bool:  # type: ignore[override]
+        return self.policy.additive
+
+    @property
     def confidence(self) -> Confidence | None:
         return self.policy.confidence
 

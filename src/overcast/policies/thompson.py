@@ -35,6 +35,7 @@ class Thompson(Policy):
     scale: float = 1.0
 
     lockstep = True
+    additive = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", _check.number("Thompson", "scale", self.scale, at_least=0.0))

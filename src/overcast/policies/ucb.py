@@ -33,6 +33,7 @@ class UCB(WithBeta):
 
     random = False
     lockstep = True
+    additive = True
 
     def scores(self, outlook: Outlook, progress: Progress, rng: Generators) -> Array:
         return outlook.mean + self.half_interval(outlook, progress)

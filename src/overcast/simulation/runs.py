@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from overcast import _html
 from overcast._check import Array
 from overcast.confidence import Confidence
 from overcast.models.base import Model, Progress
+from overcast.pictures.common import axes
 from overcast.policies import UCB, Policy
 from overcast.simulation.record import Record, draw_band, mean_and_error
 
@@ -110,17 +112,30 @@ class Runs(Record):
             "expected_regret": mean_and_error(self.expected_regret[:, -1]),
         }
 
+    def _repr_html_(self) -> str:
+        """Return the final regret as a table, for notebooks."""
+        trials, steps = self.regret.shape
+        title = f"{trials:,} trials of {steps:,} steps, context {self.setting}"
+        kinds = {
+            "regret": self.regret,
+            "expected regret": self.expected_regret,
+            "against the clairvoyant": self.clairvoyant_regret,
+        }
+        rows = []
+        for name, curves in kinds.items():
+            found = mean_and_error(curves[:, -1])
+            error = "" if found["two_se"] is None else f"± {found['two_se']:.2g}"
+            rows.append([name, f"{found['mean']:.4g}", error])
+        how = "the exact expectation" if self.samples is None else f"samples={self.samples}"
+        note = f"{self.policy} with {self.model}, {how}"
+        return _html.table(title, ["after the last step", "mean", "two standard errors"], rows, note)
+
     def plot(self, ax: Axes | None = None, **line: Any) -> Axes:
         """Draw mean regret with a band of two standard errors; `line` goes to matplotlib's plot.
 
         Call `ax.legend()` after the last plot.
         """
-        if ax is None:
-            try:
-                import matplotlib.pyplot as plt
-            except ImportError:
-                raise ImportError("Runs: plot needs matplotlib; install it with pip install 'overcast[plot]'") from None
-            ax = plt.subplots(layout="constrained")[1]
+        ax = axes("Runs", ax)
         draw_band(ax, self.regret, **{"label": self.setting, **line})
         ax.set(xlabel="steps", ylabel="cumulative regret")
         return ax
