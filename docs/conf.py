@@ -48,7 +48,9 @@ html_theme = "pydata_sphinx_theme"
 html_title = "Overcast"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_sidebars = {page: [] for page in ("index", "start", "compared", "forecasts-in", "look", "notation", "versions", "changelog")}
+html_sidebars = {
+    page: [] for page in ("index", "start", "compared", "forecasts-in", "look", "notation", "versions", "changelog")
+}
 html_show_sourcelink = False
 html_theme_options = {
     "logo": {"text": "Overcast"},

@@ -1,0 +1,128 @@
+"""A season of irrigation as a story: forecasts, what was chosen under each, what came, and what it saved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure
+
+import overcast as oc
+from overcast._check import Array
+from overcast._linalg import Indices
+
+DAYS, MEMBERS = 200, 20
+AMOUNTS = np.array([0.0, 2.0, 4.0, 6.0])  # mm
+# Millimetres that the field needs a day, euros per hectare that the best day is worth, and the price of a millimetre.
+NEED, WORTH, PRICE = 6.0, 40.0, 0.8
+# Days at the end of the season that the picture shows one by one.
+SHOWN = 40
+BAND, CAME, CHOSEN = "#2b8cdb", "#d55e00", "#7a7a7a"
+
+
+@dataclass(frozen=True)
+class Season:
+    """What happened, day by day.
+
+    members : (n, members) the forecasts of rain, mm
+    rain : (n,) what came, mm
+    chosen : (n,) index of the amount taken
+    earned : (n, amounts) what each amount would have earned, euros per hectare
+    """
+
+    members: Array
+    rain: Array
+    chosen: Indices
+    earned: Array
+
+    @property
+    def fixed(self) -> int:
+        """The index of the amount that would have earned most, had it been taken on every day."""
+        return int(self.earned.sum(axis=0).argmax())
+
+    @property
+    def saved(self) -> Array:
+        """(n,) euros per hectare ahead of that amount, up to each day."""
+        return np.cumsum(self.earned[np.arange(len(self.rain)), self.chosen] - self.earned[:, self.fixed])
+
+
+def play(days: int = DAYS, seed: int = 0) -> Season:
+    """Return a season in which a bandit decides by forecasts alone, and never sees the rain gauge."""
+    rng = np.random.default_rng(seed)
+    centre = rng.gamma(1.2, 2.5, size=days)
+    members = np.abs(centre[:, None] + 1.2 * rng.normal(size=(days, MEMBERS)))
+    rain = members[np.arange(days), rng.integers(MEMBERS, size=days)]
+    earned = worth(AMOUNTS, rain[:, None])
+    actions = {f"{amount:.0f} mm": [amount] for amount in AMOUNTS}
+    bandit = oc.Bandit(actions, oc.LinearModel(oc.features.Polynomial(2)), oc.UCB())
+    chosen = np.empty(days, dtype=np.intp)
+    for day in range(days):
+        decision = bandit.decide(oc.Ensemble(members[day][:, None]))
+        chosen[day] = decision.index
+        bandit.learn(decision, float(earned[day, decision.index] + 2.0 * rng.normal()))
+    return Season(members, rain, chosen, earned)
+
+
+def worth(amount: Any, rain: Any) -> Array:
+    """Return what a day earns, euros per hectare: less the further the water is from what the field needs."""
+    return np.asarray(WORTH * (1.0 - ((amount + rain - NEED) / NEED) ** 2) - PRICE * amount)
+
+
+def told(season: Season) -> list[str]:
+    """Return the story in lines of text."""
+    n = len(season.rain)
+    lines = [
+        f"A field needs {NEED:.0f} mm of water a day. Every morning a forecast says how much rain may come, and",
+        "a bandit that knows nothing else decides how much to irrigate.",
+        "",
+    ]
+    low, high = np.quantile(season.members, [0.1, 0.9], axis=1)
+    for day in range(n - 5, n):
+        amount = f"{AMOUNTS[season.chosen[day]]:.0f} mm"
+        lines.append(
+            f"  day {day + 1}: {low[day]:4.1f} to {high[day]:4.1f} mm forecast, {amount} irrigated, "
+            f"{season.rain[day]:4.1f} mm came"
+        )
+    saved = season.saved
+    per_day = (saved[-1] - saved[n // 2 - 1]) / (n - n // 2)
+    fixed = f"{AMOUNTS[season.fixed]:.0f} mm on every day"
+    lines += [
+        "",
+        f"After {n} days it is {saved[-1]:,.0f} € per hectare ahead of {fixed}, the best fixed amount in",
+        f"hindsight: {per_day:.2f} € a day in the second half.",
+    ]
+    return lines
+
+
+def draw(season: Season) -> Figure:
+    """Return the picture: forecasts and what came, the amounts chosen, and what it saved."""
+    n, amounts = len(season.rain), AMOUNTS[season.chosen]
+    last = np.arange(max(0, n - SHOWN), n)
+    style: Any = {"axes.spines.top": False, "axes.spines.right": False, "font.size": 10, "legend.frameon": False}
+    with matplotlib.rc_context(style):
+        figure = Figure(figsize=(9.0, 6.4), layout="constrained")
+        top, middle, bottom = figure.subplots(3, 1, height_ratios=[1.5, 1.0, 1.2])
+        for low, high, alpha in ((0.05, 0.95, 0.25), (0.25, 0.75, 0.45)):
+            edges = np.quantile(season.members[last], [low, high], axis=1)
+            label = f"forecast, {high - low:.0%} of it"
+            top.fill_between(last + 1, *edges, color=BAND, alpha=alpha, lw=0, step="mid", label=label)
+        top.plot(last + 1, season.rain[last], "o", ms=4, color=CAME, label="rain that came")
+        top.set(ylabel="rain, mm", xlim=(last[0] + 0.4, last[-1] + 1.6))
+        top.set_title(f"What was forecast, and what came: the last {len(last)} of {n} days", fontsize=10, loc="left")
+        top.legend(ncols=3, fontsize=9, loc="upper left")
+        top.set_ylim(0.0, 1.25 * float(season.members[last].max()))
+        middle.bar(last + 1, amounts[last], width=0.8, color=CHOSEN)
+        middle.set(ylabel="irrigated, mm", xlim=top.get_xlim(), yticks=AMOUNTS)
+        middle.set_title("What was decided in the morning, by the forecast alone", fontsize=10, loc="left")
+        bottom.plot(np.arange(1, n + 1), season.saved, color=BAND, lw=2)
+        bottom.axhline(0.0, color="#999999", lw=0.8)
+        bottom.set(ylabel="€ per hectare", xlabel="day", xlim=(1, n))
+        bottom.set_title(
+            f"What it saved, beside {AMOUNTS[season.fixed]:.0f} mm on every day, the best fixed amount in hindsight",
+            fontsize=10,
+            loc="left",
+        )
+        figure.align_ylabels()
+    return figure
