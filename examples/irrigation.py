@@ -25,10 +25,10 @@ def growth(amount: float, rain: float) -> float:
 
 def main() -> None:
     rng = np.random.default_rng(7)
-    # Growth is a polynomial of degree two in amount and rain, which are both scaled to about one. The polynomial has a
-    # constant, so that "none" has features too; under Bilinear() it would have none, and amounts would go beside a one.
-    actions = {name: [amount / 6.0] for name, amount in AMOUNTS.items()}
-    bandit = oc.Bandit(actions, oc.LinearModel(oc.features.Polynomial(2), ridge=0.01), oc.UCB(0.5))
+    # Growth is a polynomial of degree two in amount and rain. It has a constant, so that "none" has features
+    # too; under Bilinear() it would have none, and amounts would go beside a one.
+    actions = {name: [amount] for name, amount in AMOUNTS.items()}
+    bandit = oc.Bandit(actions, oc.LinearModel(oc.features.Polynomial(2)), oc.UCB())
 
     earned, best = np.zeros(DAYS), np.zeros(DAYS)
     for day in range(DAYS):
@@ -36,9 +36,9 @@ def main() -> None:
         members = np.abs(centre + 1.5 * rng.normal(size=20))  # the forecast: 20 equally likely amounts of rain
         rain = float(rng.choice(members))
 
-        decision = bandit.decide(members[:, None] / 6.0)
+        decision = bandit.decide(members[:, None])
         earned[day] = growth(AMOUNTS[decision.action], rain)
-        context = [rain / 6.0] if day % 3 else None  # on every third day nobody reads the gauge
+        context = [rain] if day % 3 else None  # on every third day nobody reads the gauge
         bandit.learn(decision, earned[day] + 0.05 * rng.normal(), context=context)
 
         # This is the best choice for somebody who knows the field and the forecast, but not the rain.
@@ -52,7 +52,7 @@ def main() -> None:
     print(f"lost against the best choice under the forecast: {loss[:100].mean():.3f} a day in the first 100 days,")
     print(f"{loss[-100:].mean():.3f} in the last 100")
     for rain in (0.0, 3.0, 6.0):
-        forecast = oc.Gaussian([rain / 6.0], [(1.0 / 6.0) ** 2])
+        forecast = oc.Gaussian([rain], sd=1.0)
         ranking = ", ".join(f"{option.action} {option.mean:.2f}" for option in bandit.decide(forecast).top(4))
         print(f"rain {rain:.0f} ± 1 mm: {ranking}")
 

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 import overcast as oc
-from overcast import beliefs, simulation, testing
 from overcast.cli import main
 from real_data import FOLDER, needs
 
 ROOT = Path(__file__).parents[2]
-
-#: packages whose public names the documents mention
-MODULES = (
-    *(oc, oc.calibration, oc.confidence, oc.environments, oc.features, oc.kernels, oc.models, oc.policies),
-    *(beliefs, simulation, testing),
-)
 
 
 def read(name: str) -> str:
@@ -47,7 +39,7 @@ def test_the_paper_is_cited_as_it_was_published() -> None:
 
 
 def test_links_to_files_lead_somewhere() -> None:
-    documents = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
+    documents = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
     assert len(documents) >= 7
     for document in documents:
         for link in re.findall(r"\]\(([^)#\s]+)", document.read_text(encoding="utf-8")):
@@ -58,12 +50,6 @@ def test_hooks_before_a_commit_run_the_tools_of_make_check() -> None:
     checked = re.findall(r"\$\(BIN\)/([\w-]+)", read("Makefile").split("\ncheck:")[1].split("\n\n")[0])
     hooked = re.findall(r"entry: \.venv/bin/([\w-]+)", read(".pre-commit-config.yaml"))
     assert hooked == checked
-
-
-@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
-def test_every_public_name_is_in_the_documents(module: ModuleType) -> None:
-    words = set(re.findall(r"\w+", read("README.md") + read("CHANGELOG.md") + read("CONTRIBUTING.md")))
-    assert [name for name in module.__all__ if name not in words] == []
 
 
 def test_the_first_two_commands_of_the_readme_are_make_targets() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from untuned.problems import problems
-from untuned.report import HIGH, LOW, brief
+from untuned.report import HIGH, LOW
 
 ROOT = Path(__file__).parents[3]
 RESULTS: dict[str, Any] = json.loads((ROOT / "benchmarks" / "untuned" / "results.json").read_text(encoding="utf-8"))
@@ -41,7 +41,3 @@ def test_intervals_cover_what_they_state_from_round_100_on(part: str) -> None:
         for t, (share, error) in row["coverage"].items():
             if int(t) >= 100:
                 assert LOW - error <= share <= HIGH + error, (row["name"], row["setting"], t, share)
-
-
-def test_the_readme_shows_the_results() -> None:
-    assert brief(RESULTS) in (ROOT / "README.md").read_text(encoding="utf-8")
