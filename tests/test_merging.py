@@ -10,7 +10,7 @@ import pytest
 import overcast as oc
 from memory_support import differences, unchanged
 from overcast import models
-from overcast.features import Bilinear, Disjoint
+from overcast.features import Bilinear, Disjoint, Linear, Polynomial
 from support import refused
 
 VECTORS = np.random.default_rng(0).normal(size=(5, 2))
@@ -47,6 +47,21 @@ def test_actions_are_matched_by_name(model: Any) -> None:
     for point in ([0.5, 1.0], [-1.0, 0.3]):
         for got, expected in zip(mine.estimate(point), whole.estimate(point), strict=True):
             np.testing.assert_allclose(got, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("features", [Bilinear(), Linear(), Polynomial(2), Polynomial(3)], ids=repr)
+def test_standard_features_do_not_depend_on_the_order_of_actions(features: Any) -> None:
+    """They do in their last digits, which no merge may depend on."""
+    for seed in range(8):
+        vectors = np.random.default_rng(seed).normal(size=(7, 2)) * [1e4, 1e-3]
+        actions, model = dict(zip("abcdefg", vectors, strict=True)), oc.LinearModel(features)
+        found = []
+        for order in (actions, dict(reversed(actions.items()))):
+            mine = _taught(actions, model, "abcdefg", 1)
+            mine.merge(_taught(order, model, "abcdefg", 2))
+            found.append(mine.estimate([0.5, 1.0]))
+        np.testing.assert_allclose(found[0].mean, found[1].mean, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(found[0].width, found[1].width, rtol=1e-6)
 
 
 @pytest.mark.parametrize("ridge", [1.0, None])

@@ -108,6 +108,16 @@ def test_a_decision_is_adopted_once() -> None:
         bandit.adopt(oc.Bandit(["a", "b"], other.model, other.policy).decide([1.0, 2.0]))
 
 
+def test_a_decision_about_another_vector_is_not_adopted() -> None:
+    """Without names, only the vector tells that an index means another action."""
+    model = oc.LinearModel(oc.features.Bilinear(), ridge=1.0)
+    bandit, other = oc.Bandit([[1.0], [2.0]], model, oc.UCB()), oc.Bandit([[1.0], [3.0]], model, oc.UCB())
+    decision = oc.Decision.from_json(other.decide([1.0]).to_json())
+    with unchanged(bandit), refused(ValueError, "Bandit", "one of the bandit's own actions", "3."):
+        bandit.adopt(decision)
+    bandit.adopt(other.decide([1.0], available=[0]))
+
+
 def test_not_all_marks_are_kept() -> None:
     tickets = Tickets()
     first = tickets.tokens[0]

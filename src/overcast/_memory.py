@@ -75,7 +75,9 @@ class Memory(NamedTuple):
             learner = learner.with_actions(actions.vectors, of)
         if reference is not None:
             reference = padded(reference, a)
-        former = {int(i): self.actions.vectors[i] for i in np.setdiff1d(np.arange(len(self.actions)), of)}
+        gone = np.ones(len(self.actions), dtype=bool)
+        gone[of[of >= 0]] = False
+        former = {int(i): self.actions.vectors[i] for i in np.flatnonzero(gone)}
         tickets = self.tickets.with_vectors(former) if former else self.tickets
         return self._replace(actions=actions, model=model, learner=learner, reference=reference, tickets=tickets)
 

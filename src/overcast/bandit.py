@@ -339,6 +339,9 @@ class Bandit:
                 raise ValueError(f"Bandit: decision must not be open already, got {_check.short(decision.id)}")
             item = decision.index if self._actions.names is None else decision.action
             index = self._actions.find("decision", item)
+            if self._actions.names is None and not self._is(index, decision.action):
+                got = f"{_check.short(decision.action)} for index {index}"
+                raise ValueError(f"Bandit: decision must be about one of the bandit's own actions, got {got}")
             given = self._in_order("belief", decision.belief)
             self._check_dim(given)
             belief = given if decision.move is None else given.moved(*decision.move)
@@ -644,6 +647,12 @@ class Bandit:
         stated = belief.stated_error()
         move = self._recalibrated.move(stated)
         return (belief, stated, None) if move is None else (belief.moved(*move), stated, Move(*move))
+
+    def _is(self, index: int, action: Any) -> bool:
+        """Return whether an action without a name has this vector; those from before may be shorter."""
+        own = self._actions.vectors[index]
+        short = np.ndim(action) == 1 and len(action) <= len(own)
+        return short and np.array_equal(padded(np.asarray(action)[None], len(own))[0], own)
 
     def _check_dim(self, belief: Belief | Observations) -> None:
         dim = belief.dim

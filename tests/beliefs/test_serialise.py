@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from overcast.beliefs import Belief, Ensemble, Mixture, PointMass, belief_from_json
+from overcast.beliefs import Belief, Ensemble, Independent, Mixture, PointMass, belief_from_json
 from overcast.beliefs.serialise import fields, nested, parts, shown
 from support import refused
 
@@ -126,6 +126,16 @@ def test_beliefs_nested_too_deep_are_refused(kind: str) -> None:
     for depth in (32, 300, 3000):
         with refused(ValueError, "belief_from_json", "nested at most 32 deep"):
             belief_from_json(nest(depth))
+
+
+@pytest.mark.parametrize("kind", [Mixture, Independent])
+def test_what_could_not_be_read_back_cannot_be_made(kind: Any) -> None:
+    belief: Belief = PointMass([1.0])
+    for _ in range(31):
+        belief = kind([belief])
+    assert belief_from_json(belief.to_json()).to_json() == belief.to_json()
+    with refused(ValueError, kind.__name__, "nested at most 32 deep"):
+        kind([belief])
 
 
 def test_the_keys_of_a_mixture() -> None:

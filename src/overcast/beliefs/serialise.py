@@ -91,7 +91,15 @@ def parts(owner: str, beliefs: Iterable[Belief]) -> tuple[Belief, ...]:
             raise TypeError(f"{owner}: beliefs must hold beliefs only, got {got}; try as_belief")
     if not out:
         raise ValueError(f"{owner}: beliefs must hold at least one belief, got none")
+    if max(map(_nesting, out)) >= MAX_DEPTH:  # what could not be read back from JSON
+        raise ValueError(f"{owner}: beliefs must be nested at most {MAX_DEPTH} deep, got more")
     return out
+
+
+def _nesting(belief: Belief) -> int:
+    """Return how many beliefs deep a belief is."""
+    inner = getattr(belief, "beliefs", None) or (getattr(belief, "belief", None),)
+    return 1 + max((_nesting(one) for one in inner if isinstance(one, Belief)), default=0)
 
 
 def shown(content: Array | tuple[Belief, ...]) -> str:

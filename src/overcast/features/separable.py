@@ -24,6 +24,8 @@ MAX_TABULATED_TERMS = 24
 MAX_TABLE = 4_000_000
 # With at most this many multiplications k d^2, a single bandit works with the features written out: fewer calls.
 MAX_DENSE_WORK = 50_000
+# Standard terms of actions that differ by less, in their own unit, are the same.
+SAME = 1e-9
 
 
 class Separable(FeatureMap):
@@ -233,7 +235,11 @@ class SeparableDesign(Design):
 
     def alike(self, other: Design) -> bool:
         mine, theirs = self._of_actions, getattr(other, "_of_actions", None)
-        return mine is None or theirs is None or np.array_equal(mine.matrix, theirs.matrix)
+        if mine is None or theirs is None or np.array_equal(mine.matrix, theirs.matrix):
+            return True
+        # The same actions in another order lead to the same standard terms up to rounding.
+        turned_back = np.linalg.solve(theirs.matrix.swapaxes(-1, -2), mine.matrix.swapaxes(-1, -2))
+        return bool(np.abs(turned_back - np.eye(turned_back.shape[-1])).max() <= SAME)
 
     def through(self, view: View, frame: Frame) -> View:
         return View(turned(frame.terms, view.terms), view.beliefs, view.excess)
