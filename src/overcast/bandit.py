@@ -234,9 +234,9 @@ class Bandit:
                 raise ValueError(f"Bandit: decision must not be open already, got {_check.short(decision.id)}")
             item = decision.index if self._actions.names is None else decision.action
             index = self._actions.find("decision", item)
-            given = self._in_order("belief", decision.belief)
+            moved = decision.belief if decision.move is None else decision.belief.moved(*decision.move)
+            given, belief = (self._in_order("belief", one) for one in (decision.belief, moved))
             self._check_dim(given)
-            belief = given if decision.move is None else given.moved(*decision.move)
             stated = None if self._recalibrated is None else given.stated_error()
             learner, samples = self._learner_for(belief), decision.samples
             with _threads_for(learner):
