@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
 import overcast as oc
 from support import refused
@@ -152,6 +153,45 @@ def test_a_life_with_names_is_replayed_to_the_last_bit(model: Any) -> None:
     again = oc.replay(*json.loads(json.dumps([given, happened])))
     assert again.context == ("warm", "wet")
     for a, b in zip(bandit.estimate([0.3, 0.4]), again.estimate([0.3, 0.4]), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_corrected_decision_of_another_order_is_adopted_as_it_was_made() -> None:
+    """A bandit that knows the dimensions in another order puts belief and correction in its own."""
+    rng, wet_first, warm_first = np.random.default_rng(3), made(recalibrate=True), made(recalibrate=True)
+    for t in range(20):
+        belief = forecast(float(rng.normal()), float(rng.normal())).select(["wet", "warm"])
+        wet_first.learn(wet_first.decide(belief), 1.0, context=belief.mean() + np.array([3.0, 0.1 * t - 1.0]))
+    decision = wet_first.decide(forecast(0.5, 0.2).select(["wet", "warm"]))
+    assert decision.move is not None
+    warm_first.decide(forecast(0.5, 0.2))
+    warm_first.adopt(decision)
+    warm_first.learn(decision, 2.0)
+    same = made()
+    same.observe(decision.index, decision.belief.moved(*decision.move).select(["warm", "wet"]), 2.0)
+    plain = [0.3, 0.4]
+    np.testing.assert_allclose(warm_first.estimate(plain).mean, same.estimate(plain).mean)
+
+
+@pytest.mark.parametrize(
+    "context",
+    [
+        pd.DataFrame({"wet": [0.5], "warm": [20.0]}),
+        pd.Series({"wet": 0.5, "warm": 20.0}),
+        xr.Dataset({"wet": 0.5, "warm": 20.0}),
+        {"wet": 0.5, "warm": 20.0},
+        {"wet": oc.PointMass(0.5), "warm": 20},
+        oc.PointMass([0.5, 20.0]).named(["wet", "warm"]),
+        (20.0, 0.5),
+        np.array([20.0, 0.5]),
+    ],
+    ids=lambda context: type(context).__name__,
+)
+def test_a_context_may_come_as_anything_that_a_belief_may(context: Any) -> None:
+    bandit, same = made(context=["warm", "wet"]), made()
+    bandit.learn(bandit.decide(forecast(19.0, 0.4)), 2.0, context=context)
+    same.learn(same.decide(forecast(19.0, 0.4)), 2.0, context=[20.0, 0.5])
+    for a, b in zip(bandit.estimate([1.0, 2.0]), same.estimate([1.0, 2.0]), strict=True):
         np.testing.assert_array_equal(a, b)
 
 

@@ -342,9 +342,9 @@ class Bandit:
             if self._actions.names is None and not self._is(index, decision.action):
                 got = f"{_check.short(decision.action)} for index {index}"
                 raise ValueError(f"Bandit: decision must be about one of the bandit's own actions, got {got}")
-            given = self._in_order("belief", decision.belief)
+            moved = decision.belief if decision.move is None else decision.belief.moved(*decision.move)
+            given, belief = (self._in_order("belief", one) for one in (decision.belief, moved))
             self._check_dim(given)
-            belief = given if decision.move is None else given.moved(*decision.move)
             stated = None if self._recalibrated is None else given.stated_error()
             learner, samples = self._learner_for(belief), decision.samples
             with _threads_for(learner):

@@ -24,7 +24,7 @@ from overcast.calibration import Recalibrated
 from overcast.decision import Decision
 from overcast.models.base import Model
 from overcast.models.kernel.hyperparameters import Fitted
-from overcast.observations import Table, checked_reward, labelled
+from overcast.observations import Table, checked_reward
 from overcast.policies import Greedy, Policy
 from overcast.round import Samples
 
@@ -304,17 +304,11 @@ def _plain(value: Any) -> Any:
     """Return arrays, beliefs, whatever becomes one, and lists of them as JSON data."""
     if isinstance(value, Belief):
         return value.to_json()
-    if isinstance(value, Mapping) or labelled(value):
-        return as_belief(value).to_json()
-    if hasattr(value, "to_numpy"):
-        value = value.to_numpy()
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype != object:
         return value.tolist()
     if isinstance(value, (list, tuple, np.ndarray)):
         return [_plain(item) for item in value]
-    if value is None or isinstance(value, (str, int, float)):
-        return value
-    return as_belief(value).to_json()
+    return value if value is None or isinstance(value, (bool, int, float, str)) else as_belief(value).to_json()
 
 
 def _many(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -201,15 +201,22 @@ def one_context(context: Any, dim: int, names: Names) -> tuple[Array | Belief, N
 
     names : of the dimensions, if they are known; a context that has names is put in their order
     """
-    if isinstance(context, np.ndarray) or not (isinstance(context, (Belief, Mapping)) or labelled(context)):
+    if isinstance(context, (np.ndarray, list, tuple, int, float)) or not _readable(context):
         return _check.vector("Bandit", "context", context, dim), names
     known = arranged("Bandit", "context", as_belief(context), names)
     if known.dim != dim:
         raise ValueError(f"Bandit: context must have dimension {dim}, got {known.dim}")
-    return known.point if isinstance(known, PointMass) else known, names or known.names
+    point = known.support() if known.members == 1 else None  # such as a table of one row
+    revealed = known.point if isinstance(known, PointMass) else known if point is None else point[0][0]
+    return revealed, names or known.names
 
 
-def labelled(item: Any) -> bool:
+def _readable(context: Any) -> bool:
+    """Return whether only `as_belief` can read this: not a string, a flag or a sequence of numbers."""
+    return not isinstance(context, (str, bytes, bool, np.generic, range))
+
+
+def _labelled(item: Any) -> bool:
     """Return whether this is a pandas or xarray object, or another that only `as_belief` can read."""
     return hasattr(item, "dims") or (hasattr(item, "index") and hasattr(item, "to_numpy"))
 

@@ -123,6 +123,35 @@ def _() -> Expected:
     return Expected(frame, frame["Naive"], sd, exact, {"model": "Naive"}, 0.05)
 
 
+@case(
+    "neuralforecast",
+    "Nixtla: neuralforecast with MQLoss (-lo-80, -median, -hi-80)",
+    "Quantiles",
+    "published levels exact",
+)
+def _() -> Expected:
+    losses = use("neuralforecast.losses.pytorch")
+    frame = _neuralforecast(losses.MQLoss(level=[80])).predict()
+    values = np.sort(frame[["MLP-lo-80", "MLP-median", "MLP-hi-80"]].to_numpy(), axis=1)
+    return Expected(frame, quantiles={0.1: values[:, 0], 0.5: values[:, 1], 0.9: values[:, 2]})
+
+
+@case("neuralforecast", "Nixtla: neuralforecast predict(quantiles=) (_ql0.1)", "Quantiles", "published levels exact")
+def _() -> Expected:
+    losses = use("neuralforecast.losses.pytorch")
+    frame = _neuralforecast(losses.DistributionLoss("Normal")).predict(quantiles=[0.1, 0.5, 0.9])
+    return Expected(frame, quantiles={level: frame[f"MLP_ql{level}"] for level in (0.1, 0.5, 0.9)})
+
+
+def _neuralforecast(loss: Any) -> Any:
+    logging.disable(logging.CRITICAL)
+    pd, core, models = use("pandas"), use("neuralforecast"), use("neuralforecast.models")
+    quiet = {"enable_progress_bar": False, "logger": False, "enable_checkpointing": False, "accelerator": "cpu"}
+    made = core.NeuralForecast([models.MLP(h=3, input_size=8, max_steps=3, loss=loss, **quiet)], freq="D")
+    made.fit(pd.DataFrame({"unique_id": "a", "ds": series().index, "y": series().to_numpy()}))
+    return made
+
+
 @case("prophet", "Prophet: predict(), level=", "Quantiles", "bounds exact; yhat taken for the median")
 def _() -> Expected:
     model, future = _prophet()

@@ -1,6 +1,6 @@
 """Sources that are checked on small objects in their documented form, for want of a library that is quick to install.
 
-Origins: columns of neuralforecast, TimeGPT, AutoGluon (TimeSeriesPredictor.predict), Chronos (predict_df) and the
+Origins: columns of mlforecast, TimeGPT, AutoGluon (TimeSeriesPredictor.predict), Chronos (predict_df) and the
 hubverse (hubUtils' hub_con_output), and the answer of Open-Meteo's ensemble API, each as its documentation shows it.
 """
 
@@ -21,12 +21,8 @@ def _frame(names: list[str]) -> pd.DataFrame:
     return pd.DataFrame({"ds": pd.date_range("2024", periods=2), **dict(zip(names, SOME.values(), strict=True))})
 
 
-def _neuralforecast() -> Expected:
-    return Expected(_frame(["NHITS-lo-80", "NHITS-median", "NHITS-hi-80"]), quantiles=SOME)
-
-
 def _quantile_columns() -> Expected:
-    return Expected(_frame(["NHITS_ql0.1", "NHITS_ql0.5", "NHITS_ql0.9"]), quantiles=SOME)
+    return Expected(_frame(["NHITS-ql0.1", "NHITS-ql0.5", "NHITS-ql0.9"]), quantiles=SOME)
 
 
 def _timegpt() -> Expected:
@@ -62,8 +58,7 @@ def _hubverse(kind: str) -> Expected:
 
 LEVELS_EXACT = "published levels exact"
 CASES = [
-    Case("recorded", "Nixtla: neuralforecast (-lo-80, -median, -hi-80)", "Quantiles", LEVELS_EXACT, _neuralforecast),
-    Case("recorded", "Nixtla: _ql0.1 and -ql0.1", "Quantiles", LEVELS_EXACT, _quantile_columns),
+    Case("recorded", "Nixtla: -ql0.1", "Quantiles", LEVELS_EXACT, _quantile_columns),
     Case("recorded", "Nixtla: TimeGPT (-q-10)", "Quantiles", LEVELS_EXACT, _timegpt),
     Case("recorded", "AutoGluon: predict()", "Quantiles", LEVELS_EXACT, _autogluon),
     Case("recorded", "Chronos: predict_df()", "Quantiles", LEVELS_EXACT, _chronos),

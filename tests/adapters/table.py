@@ -1,4 +1,4 @@
-"""The table source × belief × exact of docs/forecasts-in.md, from results of real libraries and recorded objects.
+"""The tables of docs/forecasts-in.md: sources, from results of real libraries and recorded objects, and spreads.
 
 PYTHONPATH=tests .venv/bin/python tests/adapters/table.py
 """
@@ -6,15 +6,14 @@ PYTHONPATH=tests .venv/bin/python tests/adapters/table.py
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 from adapters import recorded
+from published import LAWS, PUBLISHED, spread
 
 HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs" / "forecasts-in.md"
 RESULTS = HERE / "results.json"
-START, END = "<!-- table -->\n", "<!-- end of table -->"
 
 
 def rows() -> list[dict[str, str]]:
@@ -35,13 +34,27 @@ def table() -> str:
     return "\n".join(lines) + "\n"
 
 
-def between(text: str) -> str:
-    """Return the table that a page holds."""
-    found = re.search(f"{START}(.*?){END}", text, re.DOTALL)
-    assert found is not None
-    return found[1]
+def spreads() -> str:
+    """Return the table of standard deviations, divided by the truth, of beliefs from published levels."""
+    lines = [f"| published | {' | '.join(LAWS)} |", "|---|---|---|---|"]
+    lines += [f"| {name} | " + " | ".join(f"{spread(name, law):.2f}" for law in LAWS) + " |" for name in PUBLISHED]
+    return "\n".join(lines) + "\n"
+
+
+#: the tables by their names in the page
+TABLES = {"sources": table, "spreads": spreads}
+
+
+def written(page: str) -> str:
+    """Return a page with its tables renewed."""
+    for name, make in TABLES.items():
+        start, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+        before, _, rest = page.partition(start)
+        _, found, after = rest.partition(end)
+        assert found, name
+        page = before + start + make() + end + after
+    return page
 
 
 if __name__ == "__main__":
-    page = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(page.replace(START + between(page) + END, START + table() + END), encoding="utf-8")
+    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

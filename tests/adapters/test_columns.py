@@ -36,6 +36,9 @@ from overcast.adapters.columns import Column
         # Darts 0.48: components of predict_likelihood_parameters
         ("load_q0.10", Column("load", "quantile", 0.1)),
         ("trend_lower", Column("", "other")),
+        ("moisture_0.5", Column("", "other")),
+        ("quantile", Column("", "other")),
+        ("lower load", Column("", "lower")),
         # contexts
         ("rain", None),
         ("temperature_2m", None),

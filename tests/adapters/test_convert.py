@@ -140,7 +140,7 @@ def test_json() -> None:
         ([1.0, np.nan], ValueError, "PointMass: c must be finite, got nan at index 1"),
         ([[1.0, np.nan]], ValueError, "Ensemble: points must be finite, got nan at index (0, 1)"),
         ([[1.0], [2.0, 3.0]], ValueError, "as_belief: obj must be a rectangular array"),
-        ({"mean": [0.0]}, TypeError, 'or have the "type" of a belief, got list [0.0] under'),
+        ({"centre": [0.0]}, TypeError, 'or have the "type" of a belief, got list [0.0] under'),
         (pd.Series([1.0, "wet"], dtype=object), TypeError, "PointMass: c must be real numbers"),
         (pd.DataFrame({"x": [1.0], "city": ["Bern"]}), TypeError, "as_belief: obj must have numeric columns, got"),
         (

@@ -32,6 +32,7 @@ def test_each_output_type() -> None:
     members = oc.as_belief(rows("sample", ["s1", "s2", "s3"], [1.0, 2.0, 6.0]))
     assert isinstance(members, oc.Ensemble)
     assert members.mean()[0] == 3.0
+    assert len(oc.as_beliefs(rows("sample", ["s1", "s2", "s3"], [1.0, 2.0, 6.0]))) == 1
     steps = oc.as_belief(rows("cdf", [10.0, 20.0, 30.0, 40.0], [0.1, 0.5, 0.9, 0.9]))
     assert steps.quantile([0.1, 0.5, 0.9])[:, 0].tolist() == [10.0, 20.0, 30.0]
     weighted = oc.as_belief(rows("pmf", [1, 2, 3], [0.2, 0.3, 0.5]))

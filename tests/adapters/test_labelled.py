@@ -86,6 +86,11 @@ def test_what_is_not_known_is_refused_and_can_be_told() -> None:
         assert oc.as_belief(xr.DataArray([1.0, np.nan, 3.0], dims=["number"])).mean()[0] == 2.0
 
 
+def test_variables_must_hold_numbers() -> None:
+    with refused(ValueError, "as_belief", "variables of numbers", "in 'crs'", "obj.drop_vars('crs')"):
+        oc.as_belief(xr.Dataset({"tp": ("number", [1.0, 2.0]), "crs": "WGS84"}))
+
+
 def test_names_tell_places_apart() -> None:
     data = xr.DataArray(np.zeros((2, 3)), dims=["station", "number"], coords={"station": ["a", "b"]}, name="t")
     assert oc.as_belief(data).names == ("t[a]", "t[b]")

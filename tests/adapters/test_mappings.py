@@ -68,6 +68,8 @@ def test_contexts_by_name() -> None:
     assert both.variance().tolist() == [4.0, 0.0]
     with refused(TypeError, "as_belief", "obj['warm'] must be a number, got 'hot'"):
         oc.as_belief({"warm": "hot"})
+    with refused(ValueError, "as_belief", "the summary 0.1, 0.9", "write pd.Series(obj)"):
+        oc.as_belief({"0.1": 1.0, "0.9": 2.0})
     with refused(TypeError, "as_belief", "must be a string, got int 1"):
         oc.as_belief({1: 2.0})
     with refused(ValueError, "belief_from_json", "type"):

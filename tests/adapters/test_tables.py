@@ -71,6 +71,19 @@ def test_plain_tables_are_members_or_contexts() -> None:
     assert len(tables.rows(frame.iloc[:1], Ask())) == 1
 
 
+def test_summaries_in_the_rows() -> None:
+    data = pd.DataFrame({"warm": np.arange(11.0), "wet": np.arange(11.0) / 10.0})
+    belief = oc.as_belief(data.quantile([0.1, 0.5, 0.9]))
+    assert isinstance(belief, oc.Quantiles)
+    assert belief.names == ("warm", "wet")
+    np.testing.assert_allclose(belief.quantile(0.9), [9.0, 0.9])
+    assert oc.as_belief(data["warm"].quantile([0.1, 0.5, 0.9])).quantile(0.5)[0] == 5.0
+    with refused(ValueError, "as_belief", "a summary in its columns, got mean, std", "write frame.T"):
+        oc.as_belief(data.describe())
+    with refused(ValueError, "as_belief", "distinct columns, got 'q0.1' twice"):
+        oc.as_belief(pd.DataFrame([[1.0, 2.0, 3.0]], columns=["q0.1", "q0.1", "q0.9"]))
+
+
 #: names that only summaries have
 SUMMARY = st.one_of(
     st.sampled_from(
@@ -87,7 +100,7 @@ SUMMARY = st.one_of(
                 "std",
             ),
             *("ETS-lo-80", "ETS-hi-95", "NHITS-median", "NHITS_ql0.1", "TimeGPT-q-10", "lower", "upper", "ci_lower"),
-            *("2.5%", "97.5%", "quantile_0.5", "load_q0.10", "se", "variance"),
+            *("2.5%", "97.5%", "quantile_0.5", "load_q0.10", "se", "variance", "quantile", "lower load", "load_0.1"),
         ]
     ),
     st.floats(0.001, 0.999).map(lambda level: f"q{level:.3f}"),

@@ -51,11 +51,12 @@ TABLE: tuple[tuple[str, str], ...] = (
     ("sd", r"std|sd|stdev|stddev|std_dev|sigma"),
     ("variance", r"var|variance"),
     # Darts' components of quantiles, and the like
-    ("quantile", rf"(?P<model>.+?)[_\-](?:q|quantile_?)?{_SHARE}"),
+    ("quantile", rf"(?P<model>.+?)[_\-](?:q|quantile_?){_SHARE}"),
     ("percentile", rf"(?P<model>.+?)[_\-](?:q|p){_PERCENT}"),
-    ("lower", r"lower"),
-    ("upper", r"upper"),
+    ("lower", r"lower(?: .+)?"),
+    ("upper", r"upper(?: .+)?"),
     # what only summaries have, though nobody says of what
+    ("other", r".+[_\-]0\.\d+|quantiles?|quantile_levels?|percentiles?"),
     ("other", r"se|stderr|(?:.+[_\-. ])?(?:lower|upper|lo|hi|lwr|upr|lcl|ucl|ci|se|stderr)(?:[_\-. ]?\d+%?)?"),
 )
 _PATTERNS = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in TABLE)

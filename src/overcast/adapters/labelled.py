@@ -82,6 +82,10 @@ def _forecasts(variables: dict[str, Any], ask: Ask, rows: bool = False) -> Forec
     """
     if not variables:
         raise refuse("obj must have variables", "none", "open the file with its data")
+    for name, variable in variables.items():
+        if variable.dtype.kind not in "fiub":
+            write = f"write obj.drop_vars({name!r})"
+            raise refuse("obj must have variables of numbers", f"{variable.dtype} in {name!r}", write)
     sizes: dict[str, int] = {}
     for variable in variables.values():
         sizes |= {str(dim): int(variable.sizes[dim]) for dim in variable.dims}

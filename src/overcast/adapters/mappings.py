@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from overcast import _check
+from overcast.adapters import columns
 from overcast.adapters.forecasts import Ask, Forecasts, members, one, refuse
 from overcast.beliefs import Belief, Independent, PointMass, belief_from_json
 
@@ -39,6 +40,9 @@ def forecasts(obj: Mapping[Any, Any], ask: Ask) -> Forecasts:
 def _by_name(obj: Mapping[Any, Any]) -> Belief:
     """Return the belief of numbers or beliefs by the names of their dimensions."""
     names, parts = _check.distinct_names("as_belief", "obj", obj), []
+    if columns.read_all(names):
+        shown = ", ".join(columns.read_all(names))
+        raise refuse("obj must map names of dimensions to numbers", f"the summary {shown}", "write pd.Series(obj)")
     for name, value in obj.items():
         if not isinstance(value, Belief) and np.ndim(value):
             must = 'map names to numbers or beliefs, or have the "type" of a belief'

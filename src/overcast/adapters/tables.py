@@ -28,28 +28,41 @@ def series(obj: Any, ask: Ask) -> Forecasts:
 
 
 def frame(obj: Any, ask: Ask) -> Forecasts:
-    """Return the forecasts in a pandas DataFrame."""
-    if set(obj.columns) >= hubverse.COLUMNS:
-        return hubverse.forecasts(obj, ask)
+    """Return the forecasts in a pandas DataFrame; plain rows are the members of one."""
+    found = _summarised(obj, ask)
+    return one(called(Ensemble(_check.table("as_belief", "obj", obj)), obj.columns)) if found is None else found
+
+
+def rows(obj: Any, ask: Ask) -> Forecasts:
+    """Return the forecasts in a pandas DataFrame; plain rows are contexts known exactly."""
+    found = _summarised(obj, ask)
+    if found is not None:
+        return found
+    table = _check.table("as_belief", "obj", obj)
+    return Forecasts(len(table), lambda i: called(PointMass(table[i]), obj.columns))
+
+
+def _summarised(obj: Any, ask: Ask) -> Forecasts | None:
+    """Return the forecasts that columns or levels in the index tell of, None for a table of plain numbers."""
     labels = list(obj.columns)
+    if len(set(labels)) < len(labels):
+        twice = next(label for label in labels if labels.count(label) > 1)
+        raise refuse("obj must have distinct columns", f"{twice!r} twice", "drop one of them")
+    if set(labels) >= hubverse.COLUMNS:
+        return hubverse.forecasts(obj, ask)
     if getattr(obj.columns, "nlevels", 1) > 1:
         return _sktime(obj, labels)
     found = summaries.forecasts(obj, ask)
     if found is not None:
         return found
+    index = list(obj.index)
+    if len(index) > 1 and all(isinstance(level, float) and 0.0 < level < 1.0 for level in index):
+        return one(called(quantiles(index, _check.table("as_belief", "obj", obj)), labels))  # of frame.quantile([...])
+    if len(columns.read_all(index)) > 1:
+        shown = ", ".join(str(label) for label in columns.read_all(index))
+        raise refuse("obj must have a summary in its columns", f"{shown} in its rows", "write frame.T, and pick a row")
     wide = _wide(labels)
-    if wide:
-        return _side_by_side(obj, labels, wide)
-    return one(called(Ensemble(_check.table("as_belief", "obj", obj)), labels))
-
-
-def rows(obj: Any, ask: Ask) -> Forecasts:
-    """Return the forecasts in a DataFrame, of which plain rows are contexts known exactly."""
-    found = frame(obj, ask)
-    if len(found) != 1 or not isinstance(found[0], Ensemble) or getattr(found[0], "members", 1) != len(obj):
-        return found
-    table = _check.table("as_belief", "obj", obj)
-    return Forecasts(len(table), lambda i: called(PointMass(table[i]), obj.columns))
+    return _side_by_side(obj, labels, wide) if wide else None
 
 
 def called(belief: Belief, names: Iterable[Any]) -> Belief:
