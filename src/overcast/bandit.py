@@ -270,13 +270,14 @@ class Bandit:
             self._begin(learner, given)
             if mean is not None:
                 self._tally.add(mean)
-            out.made_by(self, self._changes, self._tally.mark())
+            changes = self._changes
+            out.made_by(self, lambda: self._changes is changes, self._tally.mark())
             if self._journal is not None and kept is not None:
                 self._journal.decided(out, index, t, kept)
             self._tickets.add(ticket, Waiting(index, t, evidence, stated))
             return out
 
-    def explain(self, decision: Decision, state: object = None) -> Explanation:
+    def explain(self, decision: Decision) -> Explanation:
         """Explain a decision by what is known now; `Decision.explain` explains it as it was made.
 
         If the bandit has learnt since, the explanation says so, and what would be chosen now.
@@ -290,12 +291,7 @@ class Bandit:
                 raise TypeError(f"Bandit: decision must be a Decision, got {_check.short(decision)}")
             given = self._in_order("belief", decision.belief)
             self._check_dim(given.dim)
-            mine = decision.made_in(self, self._changes)
-            if mine is None and state is not None:
-                raise ValueError(
-                    "Decision: explain needs the bandit as it was, got one that has learnt or changed since; ask "
-                    "bandit.explain(decision), which goes by what is known now"
-                )
+            mine = decision.made_in(self)
             item = decision.index if self._actions.names is None else decision.action
             index = self._actions.find("decision", item)
             if index != decision.index:

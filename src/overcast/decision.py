@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -105,7 +106,7 @@ class Decision:
         self._ranking: Ranking | None = ranking
         self._chosen: Option | None = None  # found when it is asked for, since most decisions are asked for little
         self._mask, self._names = mask, None
-        self._made: tuple[Any, object, Mark] | None = None
+        self._made: tuple[Any, Callable[[], bool], Mark] | None = None
         self._why: Any = None
         self._seed: tuple[str, int, int] | str = seed
         self.id, self.time, self.belief, self.move, self.index = id, time, belief, move, index
@@ -159,15 +160,13 @@ class Decision:
         order = np.concatenate([[self.index], ranked[ranked != self.index]])[:n]  # ties may have ranked it lower
         return [self._option(int(i)) for i in order if scores[i] > -np.inf]
 
-    def made_by(self, bandit: Any, state: object, mark: Mark) -> None:
-        """Take note of the bandit that decided, of a mark of its state, and of the forecasts up to then."""
-        self._made = bandit, state, mark
+    def made_by(self, bandit: Any, unchanged: Callable[[], bool], mark: Mark) -> None:
+        """Take note of the bandit that decided, of how to tell whether it has changed, and of the forecasts so far."""
+        self._made = bandit, unchanged, mark
 
-    def made_in(self, bandit: Any, state: object) -> Mark | None:
-        """Return the forecasts up to the decision if this bandit made it in this state, else None."""
-        if self._made is None or self._made[0] is not bandit or self._made[1] is not state:
-            return None
-        return self._made[2]
+    def made_in(self, bandit: Any) -> Mark | None:
+        """Return the forecasts up to the decision if this bandit made it, and is as it was then; else None."""
+        return self._made[2] if self._made is not None and self._made[0] is bandit and self._made[1]() else None
 
     def explain(self) -> Any:
         """Return why the action was chosen, as an `Explanation`: print it, or take its `to_json`.
@@ -206,8 +205,13 @@ class Decision:
                     "Decision: explain needs the bandit that decided, got a record or a copy; ask "
                     "bandit.explain(decision), which goes by what is known now"
                 )
-            bandit, state, _ = self._made
-            self._why = bandit.explain(self, state)
+            bandit = self._made[0]
+            if self.made_in(bandit) is None:
+                raise ValueError(
+                    "Decision: explain needs the bandit as it was, got one that has learnt or changed since; ask "
+                    "bandit.explain(decision), which goes by what is known now"
+                )
+            self._why = bandit.explain(self)
         return self._why
 
     def plot(self, ax: Axes | None = None) -> Axes:
