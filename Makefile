@@ -9,7 +9,7 @@ PIP := PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --q
 # One process per core. Tests of one file run in one of them, since many share what takes long to compute.
 SHARED := -n auto --dist loadfile
 
-.PHONY: demo test test-extras test-lowest check format bench judge look picture clean
+.PHONY: demo test test-extras test-adapters test-lowest check format bench judge look picture clean
 
 demo: $(VENV)/user  ## the paper's synthetic figure at a small size
 	$(BIN)/overcast demo
@@ -23,6 +23,15 @@ test-extras:  ## each extra by itself, in a virtual environment of its own: is i
 		$(subst $(BIN),$(VENV)-extras/bin,$(PIP)) ".$${extras:+[$$extras]}" && \
 		(cd $(VENV)-extras && bin/python ../tests/extras.py "$$extras") || exit 1; \
 	done
+
+# A library, and what it needs to be told, on each line of tests/adapters/libraries.txt.
+test-adapters:  ## forecasts of real libraries, each in a virtual environment of its own; keeps the results and renews docs/forecasts-in.md
+	while read library others; do \
+		$(PYTHON) -m venv --clear $(VENV)-adapters && \
+		$(VENV)-adapters/bin/python -m pip install --quiet --disable-pip-version-check . "$$library" $$others && \
+		OPENBLAS_NUM_THREADS=1 $(VENV)-adapters/bin/python -W ignore tests/adapters/real.py "$$library" tests/adapters/results.json || exit 1; \
+	done < tests/adapters/libraries.txt
+	$(MAKE) $(VENV)/dev && PYTHONPATH=tests $(BIN)/python tests/adapters/table.py
 
 test-lowest:  ## all tests with the lowest versions that pyproject.toml declares, in a virtual environment of its own
 	$(PYTHON) -m venv --clear $(VENV)-lowest
@@ -76,4 +85,4 @@ $(VENV)/dev: pyproject.toml constraints.txt | $(BIN)/python
 	touch $@ $(VENV)/user
 
 clean:
-	rm -rf $(VENV) $(VENV)-extras $(VENV)-lowest .mypy_cache .pytest_cache .ruff_cache overcast-out
+	rm -rf $(VENV) $(VENV)-extras $(VENV)-adapters $(VENV)-lowest .mypy_cache .pytest_cache .ruff_cache overcast-out

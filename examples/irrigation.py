@@ -25,7 +25,8 @@ def growth(amount: float, rain: float) -> float:
 
 def main() -> None:
     rng = np.random.default_rng(7)
-    # Growth is a polynomial of degree two in amount and rain, which are both scaled to about one.
+    # Growth is a polynomial of degree two in amount and rain, which are both scaled to about one. The polynomial has a
+    # constant, so that "none" has features too; under Bilinear() it would have none, and amounts would go beside a one.
     actions = {name: [amount / 6.0] for name, amount in AMOUNTS.items()}
     bandit = oc.Bandit(actions, oc.LinearModel(oc.features.Polynomial(2), ridge=0.01), oc.UCB(0.5))
 

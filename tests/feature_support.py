@@ -81,7 +81,7 @@ BELIEFS: dict[str, tuple[Belief, Rule]] = {
         Independent([PointMass(3.0), Ensemble(ONE, [0.2, 0.5, 0.3])]),
         _product((np.array([[3.0]]), np.ones(1)), (ONE, np.array([0.2, 0.5, 0.3]))),
     ),
-    "quantiles": (Quantiles(LEVELS, VALUES), _product(_quantiles(VALUES[:, 0]), _quantiles(VALUES[:, 1]))),
+    "quantiles": (Quantiles(LEVELS, VALUES, "none"), _product(_quantiles(VALUES[:, 0]), _quantiles(VALUES[:, 1]))),
 }
 
 

@@ -14,7 +14,7 @@ import scipy.stats
 import overcast as oc
 from life_support import CONFIGS, Life
 from overcast.explanation import _least_move, _rounded_up
-from overcast.features import Bilinear, Linear, Polynomial
+from overcast.features import Linear, Polynomial
 
 RNG = np.random.default_rng
 POLICIES = [
@@ -296,14 +296,15 @@ def test_dimensions_go_by_their_names() -> None:
 
 
 def test_the_text() -> None:
-    bandit = oc.Bandit({"open": [1.0], "shut": [0.0]}, oc.LinearModel(Bilinear(), ridge=1.0), oc.UCB(1.0))
+    """By hand: V is diag(5, 1) for open, theta (1.2, 0); for shut I + 11^T and (1/3, 1/3)."""
+    bandit = oc.Bandit(["open", "shut"], oc.LinearModel(oc.features.Disjoint(2), ridge=1.0), oc.UCB(1.0))
     bandit.observe(["open", "shut"], [[2.0, 0.0], [1.0, 1.0]], reward=[3.0, 1.0])
     why = bandit.decide(oc.Gaussian([1.5, 0.5], [0.04, 0.01])).explain()
     assert str(why).splitlines()[:4] == [
         "open was chosen among 2 actions by UCB(beta=1.0).",
-        "          mean  + bonus  score",
-        "  open *   1.8   0.8367  2.637",
-        "  shut       0        0      0",
+        "            mean  + bonus  score",
+        "  open *     1.8   0.8367  2.637",
+        "  shut    0.6667     1.08  1.747",
     ]
     assert repr(why) == "Explanation(open, by UCB(beta=1.0); print it to read it)"
 

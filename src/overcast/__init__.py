@@ -1,6 +1,7 @@
 """Decide under a forecast: bandits whose context is known only as a distribution."""
 
 from overcast import calibration, confidence, environments, events, features, kernels, models, policies
+from overcast.adapters import as_belief, as_beliefs
 from overcast.bandit import Bandit
 from overcast.beliefs import (
     Belief,
@@ -13,7 +14,6 @@ from overcast.beliefs import (
     PointMass,
     Quantiles,
     Sampler,
-    as_belief,
     belief_from_json,
 )
 from overcast.calibration import Recalibrated
@@ -68,6 +68,7 @@ __all__ = [
     "Sampler",
     "Thompson",
     "as_belief",
+    "as_beliefs",
     "belief_from_json",
     "calibration",
     "confidence",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import IO, Any, NamedTuple
@@ -82,6 +83,23 @@ def check_actions_may_change(model: Model) -> None:
     if model.fixed_actions:
         advice = "start a new bandit, or leave some out of available="
         raise TypeError(f"{type(model).__name__}: actions cannot come and go with this model; {advice}")
+
+
+def warn_of_silence(model: Model, actions: Actions, stacklevel: int) -> None:
+    """Warn if an action that may be taken has no features in any context: its reward counts as zero for ever."""
+    features = getattr(getattr(model, "model", model), "features", None)
+    silent = [] if features is None else [i for i in features.silent(actions.vectors) if actions.active[i]]
+    if len(silent):
+        name = (
+            f"action {actions.names[silent[0]]!r}" if actions.names is not None else f"the action of index {silent[0]}"
+        )
+        more = f", and {len(silent) - 1} more," if len(silent) > 1 else ""
+        must = "an entry that is always 1, such as [1.0, amount], or take features with a constant, such as Polynomial"
+        warnings.warn(
+            f"Bandit: {name}{more} has no features under {features}, so that its reward counts as 0 for ever; give the "
+            f"vectors of actions {must}",
+            stacklevel=stacklevel + 1,
+        )
 
 
 def started(model: Model, reference: Array, actions: Array, dim: int) -> LastingLearner:

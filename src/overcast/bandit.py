@@ -19,7 +19,8 @@ from overcast._memory import Memory, check_actions_may_change, padded
 from overcast._random import Stream, drawn_by
 from overcast._threads import one_thread
 from overcast.actions import Actions
-from overcast.beliefs import Belief, as_belief
+from overcast.adapters import as_belief
+from overcast.beliefs import Belief, PointMass
 from overcast.beliefs.names import arranged
 from overcast.calibration import Recalibrated
 from overcast.decision import Decision, Move, Ranking
@@ -29,7 +30,7 @@ from overcast.merging import merged
 from overcast.models.base import Estimate, LastingLearner, Model
 from overcast.models.kernel.hyperparameters import Fitted, fit_hyperparameters
 from overcast.models.kernel.learner import KeepsRounds
-from overcast.observations import checked_reward, one_context, one_or_many, revealed_belief
+from overcast.observations import Observations, checked_reward, one_context, one_or_many, revealed_belief
 from overcast.observing import observed
 from overcast.policies.base import Policy
 from overcast.round import Choice, Samples, check_pair, check_samples, choose, draws
@@ -116,6 +117,7 @@ class Bandit:
         made_of = vectors, model, policy, samples, Stream(seed), Tickets(), corrected
         self._use(Memory(*made_of, Tally(), journal, context=names))
         self._lock = threading.RLock()
+        _memory.warn_of_silence(model, vectors, stacklevel=2)
 
     def _use(self, memory: Memory) -> None:
         self._actions, self._model, self._policy = memory.actions, memory.model, memory.policy
@@ -237,7 +239,7 @@ class Bandit:
         """Return mean and width of all k actions under a belief; with `samples`, from the next decision's draws."""
         with self._lock:
             belief, *_ = self._corrected(self._in_order("belief", as_belief(belief)))
-            learner, t = self._learner_for(belief.dim), self._tickets.made + 1
+            learner, t = self._learner_for(belief), self._tickets.made + 1
             rng = None if self._samples is None else self._stream.at(t)
             with _threads_for(learner):
                 return learner.estimate(self._model.view(learner, belief, draws(self._samples, t), rng))
@@ -255,7 +257,7 @@ class Bandit:
             mask, ticket = self._actions.mask(available), self._tickets.new_id(id)
             given = self._in_order("belief", as_belief(belief))
             belief, stated, move = self._corrected(given)
-            learner, t, samples = self._learner_for(belief.dim), self._tickets.made + 1, self._samples
+            learner, t, samples = self._learner_for(belief), self._tickets.made + 1, self._samples
             waiting, share = self._tickets.awaited()
             with _threads_for(learner):
                 choice = choose(
@@ -290,7 +292,7 @@ class Bandit:
             if not isinstance(decision, Decision):
                 raise TypeError(f"Bandit: decision must be a Decision, got {_check.short(decision)}")
             given = self._in_order("belief", decision.belief)
-            self._check_dim(given.dim)
+            self._check_dim(given)
             mine = decision.made_in(self)
             item = decision.index if self._actions.names is None else decision.action
             index = self._actions.find("decision", item)
@@ -303,7 +305,7 @@ class Bandit:
 
     def _asked(self, decision: Decision) -> Ask:
         """Return what an explanation of a decision asks: as when it was made, for a bandit that is as it was then."""
-        learner, t, samples = self._learner_for(decision.belief.dim), decision.round, self._samples
+        learner, t, samples = self._learner_for(decision.belief), decision.round, self._samples
         mask, (waiting, share) = self._actions.mask(decision.available), self._tickets.awaited(before=t)
         asked = learner.awaiting(waiting, share) if waiting and not self._policy.random else learner
 
@@ -334,10 +336,10 @@ class Bandit:
             item = decision.index if self._actions.names is None else decision.action
             index = self._actions.find("decision", item)
             given = self._in_order("belief", decision.belief)
-            self._check_dim(given.dim)
+            self._check_dim(given)
             belief = given if decision.move is None else given.moved(*decision.move)
             stated = None if self._recalibrated is None else given.stated_error()
-            learner, samples = self._learner_for(belief.dim), decision.samples
+            learner, samples = self._learner_for(belief), decision.samples
             with _threads_for(learner):
                 rng = None if samples is None else drawn_by(decision.seed)
                 view = self._model.view(learner, belief, samples, rng)
@@ -424,10 +426,10 @@ class Bandit:
         """
         with self._lock:
             rounds = one_or_many(self._actions, action, belief, reward, context, self._context)
-            self._check_dim(rounds.dim)
+            self._check_dim(rounds)
             memory = self.memory._replace(context=rounds.names)
             if memory.learner is None:
-                learner = self._learner_for(rounds.dim)
+                learner = self._learner_for(rounds)
                 memory = memory._replace(learner=learner, reference=self._actions.vectors, dim=rounds.dim)
             assert memory.learner is not None
             with _threads_for(memory.learner):
@@ -457,6 +459,7 @@ class Bandit:
         """
         with self._lock, one_thread():
             self._use(self.memory.with_actions(*self._actions.added(actions)))
+            _memory.warn_of_silence(self._model, self._actions, stacklevel=2)
 
     def retire(self, actions: Any) -> None:
         """Never take these actions again, given by name, or by index if they have none; `add_actions` brings them back.
@@ -611,10 +614,10 @@ class Bandit:
                 parts.append(repr(self.recalibrated))
             return f"Bandit({', '.join(parts)}; {seen})"
 
-    def _learner_for(self, dim: int) -> LastingLearner:
-        """Return the learner for contexts of this dimension, a fresh one before the first decision."""
-        self._check_dim(dim)
-        return self._model.start(self._actions.vectors, dim) if self._learner is None else self._learner
+    def _learner_for(self, belief: Belief | Observations) -> LastingLearner:
+        """Return the learner for contexts of a belief's dimension, a fresh one before the first decision."""
+        self._check_dim(belief)
+        return self._model.start(self._actions.vectors, belief.dim) if self._learner is None else self._learner
 
     def _begin(self, learner: LastingLearner, belief: Belief) -> None:
         """Go on with a learner that has taken in a decision under a belief."""
@@ -631,15 +634,20 @@ class Bandit:
         """Return the belief to decide by, and if the bandit recalibrates, what the original states, and its move."""
         if self._recalibrated is None:
             return belief, None, None
-        self._check_dim(belief.dim)
+        self._check_dim(belief)
         stated = belief.stated_error()
         move = self._recalibrated.move(stated)
         return (belief, stated, None) if move is None else (belief.moved(*move), stated, Move(*move))
 
-    def _check_dim(self, dim: int) -> None:
+    def _check_dim(self, belief: Belief | Observations) -> None:
+        dim = belief.dim
         wanted = self._dim or (dim if self._context is None else len(self._context))
         if dim != wanted:
-            raise ValueError(f"Bandit: belief must have dimension {wanted}, got {dim}")
+            write = ""
+            if isinstance(belief, PointMass):
+                samples = "oc.Ensemble(x[:, None])" if wanted == 1 else f"an (n, {wanted}) array"
+                write = f"; if these are samples of the context, write {samples}"
+            raise ValueError(f"Bandit: belief must have dimension {wanted}, got {dim}{write}")
 
 
 def _threads_for(learner: LastingLearner) -> AbstractContextManager[None]:

@@ -17,8 +17,9 @@ import numpy as np
 from overcast import _check, _memory, _storage
 from overcast._random import Stream
 from overcast.actions import Actions
+from overcast.adapters import as_belief
 from overcast.bandit import Bandit
-from overcast.beliefs import Belief, as_belief, belief_from_json
+from overcast.beliefs import Belief, belief_from_json
 from overcast.calibration import Recalibrated
 from overcast.decision import Decision
 from overcast.models.base import Model

@@ -12,7 +12,8 @@ from overcast import _check
 from overcast._check import Array
 from overcast._linalg import Indices
 from overcast.actions import Actions
-from overcast.beliefs import Belief, PointMass, as_belief
+from overcast.adapters import as_belief
+from overcast.beliefs import Belief, PointMass
 from overcast.beliefs.base import Beliefs
 from overcast.beliefs.names import arranged
 from overcast.beliefs.stacked import Catalogue, PointStack, certain

@@ -204,7 +204,9 @@ def test_one_dimension_against_quadrature(w: float) -> None:
         )
         for f in (math.cos, math.sin)
     ]
-    np.testing.assert_allclose(Quantiles(LEVELS, values).characteristic(np.array([[w]])), [complex(*parts)], atol=1e-10)
+    np.testing.assert_allclose(
+        Quantiles(LEVELS, values, "none").characteristic(np.array([[w]])), [complex(*parts)], atol=1e-10
+    )
 
 
 def test_equal_values_of_quantiles_are_a_point_mass() -> None:

@@ -1,17 +1,23 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
 import scipy.integrate
+import scipy.stats
 
 from overcast._check import Array
-from overcast.beliefs import Belief, Quantiles
+from overcast.beliefs import Belief, Quantiles, belief_from_json
 
 LEVELS = [0.05, 0.25, 0.5, 0.9]
 VALUES = np.array([[-1.0, 2.0], [0.5, 2.0], [0.5, 3.5], [4.0, 9.0]])
-EXAMPLES: list[Belief] = [Quantiles([0.1, 0.4, 0.9], [[0.0, -3.0], [1.0, -1.0], [4.0, -1.0]])]
+EXAMPLES: list[Belief] = [
+    Quantiles([0.1, 0.4, 0.9], [[0.0, -3.0], [1.0, -1.0], [4.0, -1.0]]),
+    Quantiles([0.1, 0.4, 0.9], [[0.0, -3.0], [1.0, -1.0], [4.0, -1.0]], "none"),
+    Quantiles([0.1, 0.4, 0.9], [[0.0, -3.0], [1.0, -2.0], [4.0, -1.0]], ["none", "normal"]),
+]
 
 
 def _quadrature(levels: list[float], values: Array, p: int) -> float:
@@ -25,7 +31,7 @@ def _quadrature(levels: list[float], values: Array, p: int) -> float:
 
 @pytest.mark.parametrize("levels", [LEVELS, [0.0, 0.2, 0.7, 1.0]])
 def test_moments_against_quadrature_of_the_quantile_function(levels: list[float]) -> None:
-    belief = Quantiles(levels, VALUES)
+    belief = Quantiles(levels, VALUES, "none")
     for p in range(6):
         for i in range(2):
             power = np.zeros((1, 2), dtype=np.int64)
@@ -38,7 +44,7 @@ def test_moments_against_quadrature_of_the_quantile_function(levels: list[float]
 
 
 def test_coordinates_are_independent() -> None:
-    belief = Quantiles(LEVELS, VALUES)
+    belief = Quantiles(LEVELS, VALUES, "none")
     assert belief.cov()[0, 1] == 0.0
     joint, first, second = belief.moments(np.array([[2, 3], [2, 0], [0, 3]]))
     assert joint == pytest.approx(first * second, rel=1e-13)
@@ -59,7 +65,7 @@ def test_one_level_is_a_point() -> None:
 
 def test_tails_sit_on_the_outermost_values() -> None:
     n = 50_000
-    draws = Quantiles([0.1, 0.7], [0.0, 1.0]).sample(n, np.random.default_rng(0))[:, 0]
+    draws = Quantiles([0.1, 0.7], [0.0, 1.0], "none").sample(n, np.random.default_rng(0))[:, 0]
     # Five standard errors: false alarm below 6e-7 each.
     for share, p in ((np.mean(draws == 0.0), 0.1), (np.mean(draws == 1.0), 0.3)):
         assert abs(float(share) - p) <= 5 * np.sqrt(p * (1 - p) / n)
@@ -107,17 +113,89 @@ def test_refuses(levels: object, values: object, kind: type[Exception], message:
 
 
 def test_quantiles_are_the_published_ones_and_lie_between_them() -> None:
-    belief = Quantiles(LEVELS, VALUES)
+    belief = Quantiles(LEVELS, VALUES, "none")
     np.testing.assert_array_equal(belief.quantile(LEVELS), VALUES)
     np.testing.assert_array_equal(belief.quantile([0.0, 1.0]), VALUES[[0, -1]])
     np.testing.assert_allclose(belief.quantile(0.15), [-0.25, 2.0])
 
 
 def test_the_distribution_function_jumps_where_values_are_equal_and_at_the_ends() -> None:
-    belief = Quantiles(LEVELS, VALUES)
+    belief = Quantiles(LEVELS, VALUES, "none")
     values = np.array([[-1.1, 1.9], [-1.0, 2.0], [-0.25, 2.75], [0.5, 3.5], [3.9, 8.9], [4.0, 9.0]])
     first = [0.0, 0.05, 0.15, 0.5, 0.5 + 0.4 * 3.4 / 3.5, 1.0]
     second = [0.0, 0.25, 0.375, 0.5, 0.5 + 0.4 * 5.4 / 5.5, 1.0]
     np.testing.assert_allclose(belief.cdf(values), np.stack([first, second], axis=1))
     for row in values[1:]:
         np.testing.assert_allclose(belief.place(row)[1], belief.cdf(row))
+
+
+#: levels that forecasters publish
+PUBLISHED: dict[str, list[float]] = {
+    "q10, q50, q90, or an 80 % interval with a median": [0.1, 0.5, 0.9],
+    "deciles": [i / 10 for i in range(1, 10)],
+    "99 % interval with a median": [0.005, 0.5, 0.995],
+    "95 % interval with a median": [0.025, 0.5, 0.975],
+    "90 % interval with a median": [0.05, 0.5, 0.95],
+    "80 and 95 % intervals with a median": [0.025, 0.1, 0.5, 0.9, 0.975],
+    "80 % interval": [0.1, 0.9],
+    "hubverse, 7 levels": [0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975],
+    "hubverse, 9 levels": [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99],
+    "hubverse, 23 levels": [0.01, 0.025, *(i / 20 for i in range(1, 20)), 0.975, 0.99],
+    "percentiles": [i / 100 for i in range(1, 100)],
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+@pytest.mark.parametrize(
+    ("law", "within"),
+    [(scipy.stats.norm(), 0.05), (scipy.stats.gamma(2.0), 0.15), (scipy.stats.t(5), 0.15)],
+    ids=["normal", "gamma(2)", "t(5)"],
+)
+def test_the_spread_of_published_sets_is_that_of_the_truth(name: str, law: Any, within: float) -> None:
+    levels = PUBLISHED[name]
+    spread = float(np.sqrt(Quantiles(levels, law.ppf(levels)).variance()[0]))
+    if name.startswith("99") and law.dist.name == "t":
+        within = 0.25  # no rule can tell it from a wide normal distribution
+    assert spread == pytest.approx(float(law.std()), rel=within)
+
+
+def test_tails_by_default() -> None:
+    for levels in PUBLISHED.values():
+        many = len(levels) >= 20
+        assert Quantiles(levels, levels).tails == (("none", "none") if many else ("normal", "normal"))
+    inside = np.linspace(0.06, 0.94, 50)
+    assert Quantiles(inside, inside).tails == ("normal", "normal")
+    assert Quantiles([0.0, 0.5, 1.0], [0.0, 1.0, 2.0]).tails == ("none", "none")
+    assert Quantiles([0.5], [1.0]).tails == ("none", "none")
+
+
+def test_a_tail_of_equal_values_is_an_atom_and_one_side_may_end() -> None:
+    dry = Quantiles([0.1, 0.5, 0.9], [0.0, 0.0, 8.0])
+    assert dry.quantile(0.001)[0] == 0.0
+    assert dry.cdf([[-0.001], [0.0]]).ravel().tolist() == pytest.approx([0.0, 0.5])
+    rain = Quantiles([0.1, 0.5, 0.9], [0.5, 2.0, 8.0], tails=("none", "normal"))
+    assert rain.quantile([0.001, 0.999])[:, 0] == pytest.approx(
+        [0.5, 8.0 + 6.0 * (3.090232 / 1.281552 - 1.0)], rel=1e-6
+    )
+
+
+def test_json_keeps_tails_and_earlier_json_has_none() -> None:
+    for belief in (Quantiles([0.1, 0.9], [0.0, 1.0]), Quantiles([0.1, 0.9], [0.0, 1.0], ["none", "normal"])):
+        twin = belief_from_json(belief.to_json())
+        assert isinstance(twin, Quantiles)
+        assert twin.tails == belief.tails
+        np.testing.assert_array_equal(twin.variance(), belief.variance())
+    old = belief_from_json({"type": "Quantiles", "levels": [0.1, 0.5, 0.9], "values": [[0.0], [2.0], [8.0]]})
+    assert old.mean()[0] == pytest.approx(3.2)
+    assert Quantiles([0.1, 0.9], [0.0, 1.0], ("none", "normal")).moved(1.0, 2.0).to_json()["tails"] == [
+        "none",
+        "normal",
+    ]
+
+
+@pytest.mark.parametrize("tails", ["heavy", ["normal"], 3, ("normal", "flat")])
+def test_other_tails_are_refused(tails: Any) -> None:
+    with pytest.raises(ValueError, match='Quantiles: tails must be "normal", "none", a pair of them, or None'):
+        Quantiles([0.1, 0.9], [0.0, 1.0], tails)
+    with pytest.raises(ValueError, match='tails must be "none" with levels 0 or 1'):
+        Quantiles([0.0, 0.9], [0.0, 1.0], "normal")

@@ -15,7 +15,10 @@ import overcast as oc
 from examples import modules
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/notation.md", "docs/look.md")
+DOCUMENTS = (
+    *("README.md", "CHANGELOG.md", "CONTRIBUTING.md"),
+    *("docs/notation.md", "docs/forecasts-in.md", "docs/look.md"),
+)
 FILES = {"csv", "html", "json", "md", "parquet", "pdf", "png", "py", "toml", "txt"}
 OTHERS = {"concurrent"}  # packages of others
 

@@ -198,7 +198,7 @@ def test_gram_matrices_of_beliefs_are_positive_semi_definite() -> None:
 
 def test_polynomials_of_quantiles_have_exact_moments() -> None:
     """Within a piece the quantile function is linear, so five nodes per piece are exact."""
-    quantiles = Quantiles([0.1, 0.4, 0.9], [-1.0, 0.5, 2.0])
+    quantiles = Quantiles([0.1, 0.4, 0.9], [-1.0, 0.5, 2.0], "none")
     nodes, weights = np.polynomial.legendre.leggauss(5)
     points, masses = [-1.0, 2.0], [0.1, 0.1]
     for a, b, du in ((-1.0, 0.5, 0.3), (0.5, 2.0, 0.5)):

@@ -1,7 +1,6 @@
 """Beliefs: distributions over the context, held before acting."""
 
 from overcast.beliefs.base import Belief, NoClosedForm
-from overcast.beliefs.convert import as_belief
 from overcast.beliefs.ensemble import Ensemble
 from overcast.beliefs.gaussian import Gaussian
 from overcast.beliefs.independent import Independent
@@ -27,6 +26,5 @@ __all__ = [
     "Quantiles",
     "Sampler",
     "Selected",
-    "as_belief",
     "belief_from_json",
 ]

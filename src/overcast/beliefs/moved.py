@@ -31,8 +31,8 @@ class Moved(Belief):
     Examples
     --------
     >>> import scipy.stats
-    >>> from overcast.beliefs import as_belief
-    >>> rain = Moved(as_belief(scipy.stats.gamma(2.0, scale=3.0)), shift=1.0, scale=0.5)
+    >>> from overcast.beliefs import Frozen
+    >>> rain = Moved(Frozen(scipy.stats.gamma(2.0, scale=3.0)), shift=1.0, scale=0.5)
     >>> rain.mean(), rain.cov()
     (array([4.]), array([[4.5]]))
     """

@@ -16,7 +16,8 @@ from scipy.special import stdtrit
 from overcast import _check, _html
 from overcast._check import Array
 from overcast._files import write_figure
-from overcast.beliefs import Belief, as_belief
+from overcast.adapters import as_belief
+from overcast.beliefs import Belief
 from overcast.beliefs.base import ROUNDING
 from overcast.calibration import scores
 from overcast.calibration.fit import QUANTILE, SHARE

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from overcast import _check, _html
 from overcast._check import Array
-from overcast.beliefs import Belief, as_belief
+from overcast.adapters import as_belief
+from overcast.beliefs import Belief
 from overcast.calibration.fit import Correction, fit
 
 #: how many of the latest outcomes a correction goes by

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from overcast import _check
 from overcast._check import Array
+from overcast._linalg import Indices
 from overcast.beliefs.base import Belief, NoClosedForm
 from overcast.features.design import Design
 from overcast.kernels.base import check_joint
@@ -38,6 +39,10 @@ class FeatureMap(ABC):
         """Return the map for actions with more entries than before, `a`; only a map that gives each a block has one."""
         got = f"got vectors of {a}; only Disjoint opens a block for each action"
         raise ValueError(f"{type(self).__name__}: actions must have vectors of the length that they had, {got}")
+
+    def silent(self, actions: Array) -> Indices:
+        """Return which actions (k, a) have no features in any context; none unless the map knows better."""
+        return np.empty(0, dtype=np.intp)
 
     def names(self, actions: Sequence[str], contexts: Sequence[str]) -> list[str]:
         """Return a name for each feature, from the names of the coordinates of actions and contexts."""

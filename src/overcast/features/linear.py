@@ -87,7 +87,8 @@ class Linear(Separable):
 class Bilinear(Separable):
     """phi(x, c) = vec(x c^T), row by row: feature i * c + j is x_i c_j, and d = a * c.
 
-    The map of the MovieLens and crop experiments (section 5).
+    The map of the MovieLens and crop experiments (section 5). An action vector of zeros has no features, and its reward
+    counts as zero for ever: give actions an entry that is always 1.
 
     Examples
     --------

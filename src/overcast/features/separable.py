@@ -111,6 +111,10 @@ class Separable(FeatureMap):
         products = np.count_nonzero(of_action, axis=-1) * np.count_nonzero(of_context, axis=-1)
         return np.asarray(one * (np.count_nonzero(one, axis=-1) == products)[..., None])
 
+    def silent(self, actions: Array) -> Indices:
+        """Return the actions whose terms are all zero, so that every product with a context term is."""
+        return np.flatnonzero(~self.action_terms(actions).any(axis=-1))
+
     def size(self, a: int, c: int) -> int:
         return len(self.pairs(a, c)[0])
 

@@ -290,7 +290,7 @@ def test_contexts_of_another_dimension() -> None:
         bandit.decide([1.0])
     with refused(ValueError, "Bandit", "context must have shape (2,), got (1,)"):
         bandit.learn(decision, 1.0, context=[1.0])
-    with refused(ValueError, "Bandit", "belief must have dimension 2, got 1"):
+    with refused(ValueError, "Bandit", "context must have dimension 2, got 1"):
         bandit.learn(decision, 1.0, context=Gaussian([1.0], 1.0))
     bandit.learn(decision, 1.0)
 

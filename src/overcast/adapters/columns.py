@@ -1,0 +1,119 @@
+"""The names that forecasting tools give to columns of summaries, and what each says."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+_PERCENT = r"(?P<percent>\d{1,2}(?:\.\d+)?|100)"
+_SHARE = r"(?P<share>0?\.\d+)"
+
+
+class Column(NamedTuple):
+    """What a column holds.
+
+    model : of which model, "" if the name does not tell
+    kind : a key of the table below
+    level : of a quantile, or the coverage of an interval, in (0, 1); None for other kinds
+    """
+
+    model: str
+    kind: str
+    level: float | None = None
+
+
+#: kind -> pattern of the whole name; the first that fits counts
+TABLE: tuple[tuple[str, str], ...] = (
+    # Nixtla: statsforecast, mlforecast, neuralforecast, TimeGPT
+    ("lo", rf"(?P<model>.+)-lo-{_PERCENT}"),
+    ("hi", rf"(?P<model>.+)-hi-{_PERCENT}"),
+    ("median", r"(?P<model>.+)-median"),
+    ("quantile", rf"(?P<model>.+)[-_]ql{_SHARE}"),
+    ("quantile", rf"(?P<model>.+)-q-{_PERCENT}"),
+    # Prophet
+    ("yhat", r"yhat"),
+    ("yhat lower", r"yhat_lower"),
+    ("yhat upper", r"yhat_upper"),
+    # statsmodels
+    ("mean se", r"mean_se"),
+    ("mean lower", r"mean_ci_lower"),
+    ("mean upper", r"mean_ci_upper"),
+    ("obs lower", r"obs_ci_lower"),
+    ("obs upper", r"obs_ci_upper"),
+    ("pi lower", r"pi_lower"),
+    ("pi upper", r"pi_upper"),
+    # AutoGluon and Chronos (0.1), and names in use everywhere
+    ("quantile", rf"(?:q|p|quantile|ql)?[_=\- ]?{_SHARE}"),
+    ("quantile", rf"{_PERCENT} ?%"),
+    ("percentile", rf"(?:q|p|quantile|percentile|perc|pct)[_\- ]?{_PERCENT}"),
+    ("median", r"median"),
+    ("mean", r"mean|average|avg"),
+    ("sd", r"std|sd|stdev|stddev|std_dev|sigma"),
+    ("variance", r"var|variance"),
+    # Darts' components of quantiles, and the like
+    ("quantile", rf"(?P<model>.+?)[_\-](?:q|quantile_?)?{_SHARE}"),
+    ("percentile", rf"(?P<model>.+?)[_\-](?:q|p){_PERCENT}"),
+    ("lower", r"lower"),
+    ("upper", r"upper"),
+    # what only summaries have, though nobody says of what
+    ("other", r"se|stderr|(?:.+[_\-. ])?(?:lower|upper|lo|hi|lwr|upr|lcl|ucl|ci|se|stderr)(?:[_\-. ]?\d+%?)?"),
+)
+_PATTERNS = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in TABLE)
+
+#: columns that tell rows apart, or what came
+KEYS = frozenset(
+    (
+        *("unique_id", "ds", "cutoff", "y", "item_id", "id", "timestamp", "time", "date", "datetime", "target_name"),
+        *(
+            "target",
+            "predictions",
+            "index",
+            "series_id",
+            "horizon",
+            "step",
+            "lead_time",
+            "valid_time",
+            "fold",
+            "window",
+        ),
+    )
+)
+
+
+def read(label: Any) -> Column | None:
+    """Return what a column says about a forecast, None if it is no column of a summary.
+
+    Examples
+    --------
+    >>> read("AutoARIMA-lo-80")
+    Column(model='AutoARIMA', kind='lo', level=0.8)
+    >>> read("q0.1"), read("rain")
+    (Column(model='', kind='quantile', level=0.1), None)
+    """
+    if isinstance(label, float) and 0.0 < label < 1.0:
+        return Column("", "quantile", float(label))
+    if not isinstance(label, str):
+        return None
+    for kind, pattern in _PATTERNS:
+        found = pattern.fullmatch(label.strip())
+        if found:
+            groups = found.groupdict()
+            level = None
+            if groups.get("share") is not None:
+                level = float(groups["share"])
+            elif groups.get("percent") is not None:
+                level = float(groups["percent"]) / 100.0
+            return Column(groups.get("model") or "", kind, level)
+    return None
+
+
+def read_all(labels: Any) -> dict[Any, Column]:
+    """Return the columns of summaries among these labels.
+
+    A letter and a number, such as p1, is a percentile only beside others that go up to the median at least.
+    """
+    found = {label: column for label in labels if (column := read(label)) is not None}
+    percentiles = [column.level or 0.0 for column in found.values() if column.kind == "percentile"]
+    if percentiles and (len(percentiles) < 2 or max(percentiles) < 0.5):
+        return {label: column for label, column in found.items() if column.kind != "percentile"}
+    return found

@@ -1,0 +1,139 @@
+"""Turn arrays, tables, labelled arrays, distributions, forecast objects and JSON into beliefs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from overcast import _check
+from overcast.adapters.forecasts import Ask, Forecasts, is_from, one
+from overcast.beliefs import Belief, Ensemble, PointMass
+
+
+def as_belief(
+    obj: Any, *, model: str | None = None, level: float | None = None, member_dim: str | None = None
+) -> Belief:
+    """Return `obj` as a belief about the context; raise if it holds several forecasts, or may mean several things.
+
+    Nothing is imported for it: objects are known by their classes' names and by what they have.
+
+    Parameters
+    ----------
+    obj : one of
+        a belief: itself;
+        a number or (c,) sequence: a context known exactly;
+        an (n, c) array: an ensemble with one member per row;
+        a dictionary from names of dimensions to numbers, or to beliefs of dimension one, which are independent; or a
+        dictionary in the form of `to_json`;
+        a pandas Series or DataFrame: a row of a forecast by its columns (quantiles, intervals, mean and standard error,
+        members side by side) in the names of Nixtla, statsmodels, Prophet, AutoGluon, Chronos, sktime, Open-Meteo and
+        the hubverse; otherwise a context known exactly, or an ensemble with one member per row;
+        an xarray or ArviZ object with a dimension of members, draws or quantiles;
+        a forecast of GluonTS or Darts; a distribution of scipy.stats, torch, NumPyro, TensorFlow Probability, NGBoost
+        or skpro; or Open-Meteo's ensemble JSON
+    model : which of several models in it, by name
+    level : the probability between the bounds of an interval that do not tell it, such as 0.8
+    member_dim : name of the dimension of ensemble members in an xarray object, if it has an unusual name
+
+    Examples
+    --------
+    >>> as_belief([21.0, 0.4])
+    PointMass([21.0, 0.4])
+    >>> as_belief([[19.0, 0.1], [23.0, 0.3], [22.0, 0.2]])
+    Ensemble(3 points, dim=2)
+    >>> import pandas as pd
+    >>> as_belief(pd.DataFrame({"ETS-lo-80": [1.0], "ETS-median": [2.0], "ETS-hi-80": [4.0]}))
+    Quantiles(levels=[0.1, 0.5, 0.9], values=[[1.0], [2.0], [4.0]])
+    """
+    if isinstance(obj, Belief):
+        return obj
+    if isinstance(obj, (np.ndarray, list, tuple)):
+        return _from_array(obj)
+    found = _found(obj, _ask(model, level, member_dim), rows=False)
+    if len(found) != 1:
+        raise ValueError(f"as_belief: obj must hold one forecast, got {len(found)} {found.what}; {found.pick}")
+    return found[0]
+
+
+def as_beliefs(
+    obj: Any, *, model: str | None = None, level: float | None = None, member_dim: str | None = None
+) -> Sequence[Belief]:
+    """Return the forecasts in `obj`, one for each row or time step, each made when it is asked for.
+
+    Parameters
+    ----------
+    obj : a table, xarray or forecast object as for `as_belief`, with any number of rows or times; a list of objects;
+        or an (n, c) array of contexts that were known, or (t, n, c) of t ensembles
+    model, level, member_dim : as for `as_belief`
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"0.1": [1.0, 2.0], "0.5": [2.0, 3.0], "0.9": [4.0, 5.0]})
+    >>> [float(belief.quantile(0.5)[0]) for belief in as_beliefs(frame)]
+    [2.0, 3.0]
+    """
+    ask = _ask(model, level, member_dim)
+    if isinstance(obj, np.ndarray):
+        if obj.ndim not in (2, 3):
+            raise ValueError(f"as_beliefs: obj must have shape (n, c) or (t, n, c), got {obj.shape}")
+        return Forecasts(len(obj), lambda i: _from_array(obj[i]))
+    if isinstance(obj, (list, tuple)) or (isinstance(obj, Iterable) and hasattr(obj, "__next__")):
+        items = list(obj)
+        return Forecasts(len(items), lambda i: as_belief(items[i], **ask._asdict()))
+    return one(obj) if isinstance(obj, Belief) else _found(obj, ask, rows=True)
+
+
+def _ask(model: Any, level: Any, member_dim: Any) -> Ask:
+    names = {"model": model, "member_dim": member_dim}
+    told = {key: None if value is None else _check.text("as_belief", key, value) for key, value in names.items()}
+    if level is not None:
+        share = _check.number("as_belief", "level", level)
+        if not 0.0 < share < 1.0:
+            write = f"; write {share / 100:g}" if 1.0 <= share < 100.0 else ""
+            raise ValueError(f"as_belief: level must lie between 0 and 1, got {level}{write}")
+    return Ask(told["model"], level, told["member_dim"])
+
+
+def _found(obj: Any, ask: Ask, rows: bool) -> Forecasts:
+    """Return the forecasts in an object that is no belief, list or array; the modules of sources load when needed.
+
+    rows : whether the plain rows of a table are contexts, and not members
+    """
+    if isinstance(obj, (int, float)):
+        return one(_from_array(obj))
+    from overcast.adapters import distributions, labelled, mappings, own, tables, timeseries
+
+    found = own.forecasts(obj, ask)
+    if found is not None:
+        return found
+    if is_from(obj, "pandas", "Series"):
+        return tables.series(obj, ask)
+    if is_from(obj, "pandas", "DataFrame"):
+        return tables.rows(obj, ask) if rows else tables.frame(obj, ask)
+    if is_from(obj, "arviz", "InferenceData") or is_from(obj, "xarray"):
+        found = labelled.forecasts(obj, ask)
+    elif isinstance(obj, Mapping):
+        found = mappings.forecasts(obj, ask)
+    else:
+        found = distributions.forecasts(obj) or timeseries.forecasts(obj, ask)
+    return one(_from_array(obj)) if found is None else found
+
+
+def _from_array(obj: Any) -> Belief:
+    is_number = isinstance(obj, (int, float)) and not isinstance(obj, bool)
+    is_sequence = isinstance(obj, Sequence) and not isinstance(obj, (str, bytes))
+    if not (is_number or is_sequence or hasattr(obj, "__array__")):
+        expected = "a belief, array, table, forecast, distribution or JSON object"
+        write = "; write obj.to_pandas()" if hasattr(obj, "to_pandas") else ""
+        raise TypeError(f"as_belief: obj must be {expected}, got {_check.short(obj)}{write}")
+    if hasattr(obj, "to_pandas") and hasattr(obj, "columns"):  # its columns have names, which an array would drop
+        raise TypeError(f"as_belief: obj must be a pandas table, got {type(obj).__name__}; write obj.to_pandas()")
+    if is_sequence and any(isinstance(item, Belief) for item in obj):
+        raise TypeError("as_belief: obj must be one belief, got a sequence of beliefs; use Mixture or Independent")
+    array = _check.floats("as_belief", "obj", obj)
+    if array.ndim > 2:
+        raise ValueError(f"as_belief: obj must have shape (c,) or (n, c), got {array.shape}")
+    return Ensemble(array) if array.ndim == 2 else PointMass(array)

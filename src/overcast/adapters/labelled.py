@@ -1,0 +1,179 @@
+"""xarray objects, and groups of ArviZ and PyMC: members, draws or quantiles along dimensions known by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from overcast import _check
+from overcast._check import Array
+from overcast.adapters.forecasts import Ask, Forecasts, is_from, members, quantiles, refuse
+from overcast.beliefs import Belief, PointMass
+
+#: dimensions of ensemble members
+MEMBERS = (
+    *("number", "member", "realization", "realisation", "ensemble", "ensemble_member", "ens", "sample", "samples"),
+    *("draw", "member_id", "ens_member", "m", "perturbation"),
+)
+#: dimensions of draws by a sampler, which are members together
+DRAWS = ("chain", "draw")
+QUANTILE = "quantile"
+#: dimensions that tell forecasts apart
+TIMES = (
+    *("time", "valid_time", "step", "lead_time", "leadtime", "lead", "forecast_time", "forecast_reference_time"),
+    *("prediction_timedelta", "init_time", "reference_time", "date", "horizon"),
+)
+#: dimensions that are part of one context
+PLACES = (
+    *(
+        "lat",
+        "latitude",
+        "lon",
+        "longitude",
+        "x",
+        "y",
+        "site",
+        "station",
+        "location",
+        "point",
+        "points",
+        "values",
+        "cell",
+    ),
+    *("level", "height", "pressure", "isobaricInhPa", "feature", "component", "variable", "band", "region"),
+)
+#: groups of ArviZ that hold predictions, the first that is there
+GROUPS = ("predictions", "posterior_predictive")
+
+
+def forecasts(obj: Any, ask: Ask) -> Forecasts | None:
+    """Return the forecasts in an object of xarray or ArviZ, None if it is none."""
+    if is_from(obj, "xarray", "DataArray"):
+        return _forecasts({str(obj.name) if obj.name is not None else "": obj}, ask)
+    if is_from(obj, "xarray", "Dataset"):
+        return _forecasts({str(name): obj[name] for name in obj.data_vars}, ask)
+    if is_from(obj, "xarray", "DataTree"):
+        return _group(obj, list(obj.children), ask) if obj.children else forecasts(obj.to_dataset(), ask)
+    if is_from(obj, "arviz", "InferenceData"):
+        return _group(obj, list(obj.groups()), ask)
+    return None
+
+
+def _group(obj: Any, groups: list[str], ask: Ask) -> Forecasts:
+    """Return the forecasts of the group of predictions, one for each of its observations."""
+    name = next((name for name in GROUPS if name in groups), None)
+    if name is None:
+        write = "write as_belief(obj['posterior']) for a belief about its parameters"
+        raise refuse(f"obj must have a group {' or '.join(GROUPS)}", f"{', '.join(groups)}", write)
+    data = obj[name]
+    data = data.to_dataset() if hasattr(data, "to_dataset") and not hasattr(data, "data_vars") else data
+    variables = {str(key): data[key] for key in data.data_vars}
+    if ask.model is not None and ask.model in variables:
+        variables, ask = {ask.model: variables[ask.model]}, ask._replace(model=None)
+    return _forecasts(variables, ask, rows=True)
+
+
+def _forecasts(variables: dict[str, Any], ask: Ask, rows: bool = False) -> Forecasts:
+    """Return the forecasts of variables side by side.
+
+    rows : whether dimensions of unknown names tell forecasts apart
+    """
+    if not variables:
+        raise refuse("obj must have variables", "none", "open the file with its data")
+    sizes: dict[str, int] = {}
+    for variable in variables.values():
+        sizes |= {str(dim): int(variable.sizes[dim]) for dim in variable.dims}
+    member = _member_dims(list(sizes), ask)
+    times = [dim for dim in sizes if dim not in member and _tells_apart(dim, variables, rows)]
+    others = [dim for dim in sizes if dim not in (*member, *times, QUANTILE) and dim not in PLACES and sizes[dim] > 1]
+    if others:
+        write = f"write member_dim={others[0]!r} if it counts members, or obj.to_numpy().ravel() for one context"
+        raise refuse("obj must have dimensions of known names", f"{others[0]!r} of size {sizes[others[0]]}", write)
+    if member and QUANTILE in sizes:
+        raise refuse("obj must have members or quantiles", f"{member[0]!r} and 'quantile'", "pick one of them")
+    if any(not size for size in sizes.values()):
+        raise refuse("obj must have at least one entry along each dimension", f"{sizes}", "leave empty ones out")
+    flat = [dim for dim in sizes if dim in PLACES and sizes[dim] > 1]
+    if not member and QUANTILE not in sizes and len(flat) > 1:
+        must = f"obj must have a dimension of members, such as {', '.join(MEMBERS[:4])}"
+        raise refuse(must, f"({', '.join(flat)})", "write obj.to_numpy().ravel() for one context known exactly")
+    long = [dim for dim in times if sizes[dim] > 1]
+    if len(long) > 1:
+        write = f"pick one of them: obj.isel({long[0]}=0)"
+        raise refuse("obj must tell forecasts apart by one dimension", f"{', '.join(long)}", write)
+    name = long[0] if long else ""
+    first = {dim: 0 for dim in times if sizes[dim] == 1}
+
+    def make(i: int) -> Belief:
+        at = first | ({name: i} if name else {})
+        picked = {key: one.isel({dim: at[dim] for dim in one.dims if dim in at}) for key, one in variables.items()}
+        return _belief(picked, member)
+
+    pick = f"pick one, such as obj.isel({name}=0), or use as_beliefs"
+    return Forecasts(sizes[name] if name else 1, make, f"entries along {name!r}", pick)
+
+
+def _member_dims(dims: list[str], ask: Ask) -> list[str]:
+    if ask.member_dim is not None:
+        if ask.member_dim not in dims:
+            got = _check.short(ask.member_dim)
+            raise ValueError(f"as_belief: member_dim must be one of {', '.join(dims) or 'none'}, got {got}")
+        return [ask.member_dim]
+    if all(dim in dims for dim in DRAWS):
+        return list(DRAWS)
+    found = [dim for dim in dims if dim.lower() in MEMBERS]
+    if len(found) > 1:
+        known = ", ".join(found)
+        raise refuse("obj must have one dimension of members", known, f"write member_dim={found[0]!r}")
+    return found
+
+
+def _tells_apart(dim: str, variables: dict[str, Any], rows: bool) -> bool:
+    if dim.lower() in TIMES:
+        return True
+    if dim == QUANTILE or dim.lower() in PLACES:
+        return False
+    known = (one.coords[dim] for one in variables.values() if dim in one.coords)
+    return rows or any(coordinate.dtype.kind in "mM" for coordinate in known)
+
+
+def _belief(variables: dict[str, Any], member: Sequence[str]) -> Belief:
+    """Return the belief of variables whose dimensions are members, levels, or parts of the context."""
+    names = [name for key, variable in variables.items() for name in _names(key, variable, member)]
+    along: Sequence[str] = member or ([QUANTILE] if any(QUANTILE in one.dims for one in variables.values()) else [])
+    n = max(int(np.prod([one.sizes[dim] for dim in along if dim in one.dims])) for one in variables.values())
+    values = np.concatenate([_flat(variable, along, n) for variable in variables.values()], axis=1)
+    belief: Belief
+    if member:
+        belief = members(values)
+    elif along:
+        levels = next(one.coords[QUANTILE] for one in variables.values() if QUANTILE in one.coords)
+        belief = quantiles(np.asarray(levels.values, dtype=np.float64), values)
+    else:
+        belief = PointMass(values[0])
+    return belief.named(names) if all(names) and len(set(names)) == len(names) else belief
+
+
+def _flat(variable: Any, along: Sequence[str], n: int) -> Array:
+    """Return a variable as (n, its part of the context); one without the dimensions is the same along them."""
+    own = [dim for dim in along if dim in variable.dims]
+    if not own:
+        return np.tile(np.ravel(variable.values), (n, 1))
+    return np.asarray(variable.transpose(*own, ...).values.reshape(n, -1))
+
+
+def _names(key: str, variable: Any, member: Sequence[str]) -> list[str]:
+    """Return the name of each entry of a variable: its own, with the places if there are several."""
+    places = [dim for dim in variable.dims if dim not in member and dim != QUANTILE]
+    if not any(variable.sizes[dim] > 1 for dim in places):
+        return [key]
+    labels = [_labels(variable, dim) for dim in places]
+    at = np.indices([len(own) for own in labels]).reshape(len(labels), -1).T
+    return [f"{key}[{', '.join(own[i] for own, i in zip(labels, row, strict=True))}]" if key else "" for row in at]
+
+
+def _labels(variable: Any, dim: Hashable) -> list[str]:
+    known = variable.coords[dim].values if dim in variable.coords else np.arange(variable.sizes[dim])
+    return [f"{item:g}" if isinstance(item, (int, float, np.number)) else str(item) for item in known]

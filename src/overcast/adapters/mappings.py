@@ -1,0 +1,86 @@
+"""Dictionaries: contexts by name, the JSON form of beliefs, Open-Meteo's ensembles, Prophet's predictive samples."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from overcast import _check
+from overcast.adapters.forecasts import Ask, Forecasts, members, one, refuse
+from overcast.beliefs import Belief, Independent, PointMass, belief_from_json
+
+#: keys of Open-Meteo's answers that hold time series
+SERIES = ("hourly", "daily", "minutely_15", "six_hourly", "three_hourly", "weekly", "monthly")
+#: Open-Meteo's names of members; with several models each name ends with the model's
+MEMBER = re.compile(r"(?P<name>.+?)_member(?P<n>\d+)(?:_(?P<model>.+))?")
+
+
+def forecasts(obj: Mapping[Any, Any], ask: Ask) -> Forecasts:
+    """Return the forecasts in a dictionary."""
+    if "type" in obj or not obj:
+        return one(belief_from_json(obj))
+    series = [key for key in SERIES if isinstance(obj.get(key), Mapping) and "time" in obj[key]]
+    if len(series) > 1:
+        raise refuse(
+            "obj must have series of one kind",
+            ", ".join(series),
+            f"write as_beliefs({{{series[0]!r}: obj[{series[0]!r}]}})",
+        )
+    if series:
+        return _open_meteo(obj[series[0]], ask)
+    if np.ndim(obj.get("yhat", 0.0)) == 2:
+        return _prophet(obj)
+    return one(_by_name(obj))
+
+
+def _by_name(obj: Mapping[Any, Any]) -> Belief:
+    """Return the belief of numbers or beliefs by the names of their dimensions."""
+    names, parts = _check.distinct_names("as_belief", "obj", obj), []
+    for name, value in obj.items():
+        if not isinstance(value, Belief) and np.ndim(value):
+            must = 'map names to numbers or beliefs, or have the "type" of a belief'
+            write = "pd.DataFrame(obj) has members in its rows"
+            raise TypeError(f"as_belief: obj must {must}, got {_check.short(value)} under {name!r}; {write}")
+        part = value if isinstance(value, Belief) else PointMass(_check.number("as_belief", f"obj[{name!r}]", value))
+        parts.append(part.named(name))
+    if all(isinstance(part, PointMass) for part in parts):
+        return PointMass(np.concatenate([part.mean() for part in parts])).named(names)
+    return Independent(parts)
+
+
+def _prophet(obj: Mapping[Any, Any]) -> Forecasts:
+    """Return one forecast for each row of Prophet's samples, which have one column for each draw."""
+    draws = np.asarray(obj["yhat"], dtype=np.float64)
+    pick = "pick a row, such as oc.Ensemble(samples['yhat'][0][:, None]), or use as_beliefs"
+    return Forecasts(len(draws), lambda i: members(draws[i][:, None]), pick=pick)
+
+
+def _open_meteo(series: Mapping[str, Any], ask: Ask) -> Forecasts:
+    """Return one ensemble for each time, with the control run as a member, and one dimension for each variable."""
+    found = {name: MEMBER.fullmatch(name) for name in series}
+    models = list(dict.fromkeys(match["model"] for match in found.values() if match and match["model"]))
+    if not any(found.values()):
+        raise refuse("obj must have the members of an ensemble", "none", "ask Open-Meteo's ensemble API")
+    if ask.model is not None and ask.model not in models:
+        known = f"one of {', '.join(models)}" if models else "None, as there is one model"
+        raise ValueError(f"as_belief: model must be {known}, got {_check.short(ask.model)}")
+    if len(models) > 1 and ask.model is None:
+        raise refuse("model must say which of several", ", ".join(models), f"write model={models[0]!r}")
+    model = ask.model or (models[0] if models else None)
+    of: dict[str, list[str]] = {}
+    for name, match in found.items():
+        if match and match["model"] == model:
+            of.setdefault(match["name"], []).append(name)
+    for name, own in of.items():
+        control = name if model is None else f"{name}_{model}"
+        if control in series:
+            own.insert(0, control)
+    sizes = {name: len(own) for name, own in of.items()}
+    if len(set(sizes.values())) > 1:
+        raise refuse("obj must have the same members of all variables", f"{sizes}", "ask for them together")
+    cube = np.array([[series[key] for key in own] for own in of.values()], dtype=np.float64)  # (c, n, times)
+    pick = "pick a time of as_beliefs(obj), such as as_beliefs(obj)[0]"
+    return Forecasts(cube.shape[2], lambda i: members(cube[:, :, i].T).named(list(of)), "times", pick)

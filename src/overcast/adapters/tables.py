@@ -1,0 +1,124 @@
+"""pandas DataFrames and Series: summaries, members side by side, sktime's columns, hubverse rows, or members by row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from overcast import _check
+from overcast.adapters import columns, hubverse, summaries
+from overcast.adapters.forecasts import Ask, Forecasts, members, one, quantiles, refuse
+from overcast.beliefs import Belief, Ensemble, PointMass
+
+#: columns with one member each: temperature_2m_member01, member_3, ens12
+MEMBER = re.compile(
+    r"(?:(?P<name>.+?)[_\-. ])?(?:member|ens|ensemble|realization|realisation|sample|draw)[_\-. ]?(?P<n>\d+)", re.I
+)
+
+
+def series(obj: Any, ask: Ask) -> Forecasts:
+    """Return the forecast of a pandas Series: a row of a table of forecasts, or a context known exactly."""
+    labels = list(obj.index)
+    if columns.read_all(labels) or _wide(labels) or _levelled(labels):
+        return frame(obj.to_frame().T.infer_objects(), ask)
+    return one(called(PointMass(obj.tolist() if obj.dtype.kind == "O" else obj.to_numpy()), labels))
+
+
+def frame(obj: Any, ask: Ask) -> Forecasts:
+    """Return the forecasts in a pandas DataFrame."""
+    if set(obj.columns) >= hubverse.COLUMNS:
+        return hubverse.forecasts(obj, ask)
+    labels = list(obj.columns)
+    if getattr(obj.columns, "nlevels", 1) > 1:
+        return _sktime(obj, labels)
+    found = summaries.forecasts(obj, ask)
+    if found is not None:
+        return found
+    wide = _wide(labels)
+    if wide:
+        return _side_by_side(obj, labels, wide)
+    return one(called(Ensemble(_check.table("as_belief", "obj", obj)), labels))
+
+
+def rows(obj: Any, ask: Ask) -> Forecasts:
+    """Return the forecasts in a DataFrame, of which plain rows are contexts known exactly."""
+    found = frame(obj, ask)
+    if len(found) != 1 or not isinstance(found[0], Ensemble) or getattr(found[0], "members", 1) != len(obj):
+        return found
+    table = _check.table("as_belief", "obj", obj)
+    return Forecasts(len(table), lambda i: called(PointMass(table[i]), obj.columns))
+
+
+def called(belief: Belief, names: Iterable[Any]) -> Belief:
+    """Return the belief with these names, if all are strings."""
+    found = list(names)
+    return belief.named(found) if all(isinstance(name, str) for name in found) else belief
+
+
+def _wide(labels: list[Any]) -> dict[str, list[Any]]:
+    """Return the columns of each variable's members, in order; empty unless some variable has two."""
+    out: dict[str, list[Any]] = {}
+    for label in labels:
+        match = MEMBER.fullmatch(label) if isinstance(label, str) else None
+        if match:
+            out.setdefault(match["name"] or "", []).append(label)
+    for name, own in out.items():
+        if name in labels:  # the control run has no number
+            own.insert(0, name)
+    return out if any(len(own) > 1 for own in out.values()) else {}
+
+
+def _side_by_side(obj: Any, labels: list[Any], wide: dict[str, list[Any]]) -> Forecasts:
+    sizes = {name: len(own) for name, own in wide.items()}
+    if len(set(sizes.values())) > 1:
+        raise refuse("obj must have the same members of all variables", f"{sizes}", "drop the columns of the others")
+    taken = {label for own in wide.values() for label in own}
+    for label, dtype in zip(labels, obj.dtypes, strict=True):
+        if label not in taken and dtype.kind in "fiu" and str(label).lower() not in columns.KEYS:
+            raise refuse(
+                "obj must have columns of members only", f"also {label!r}", f"write frame.drop(columns={label!r})"
+            )
+    values = np.stack([_check.table("as_belief", "obj", obj[own]) for own in wide.values()], axis=2)  # (rows, n, c)
+    names = [name for name in wide if name]
+
+    def make(i: int) -> Belief:
+        found = members(values[i])
+        return called(found, names) if len(names) == len(wide) else found
+
+    return Forecasts(len(values), make, pick=summaries.PICK)
+
+
+def _levelled(labels: list[Any]) -> bool:
+    return bool(labels) and all(isinstance(label, tuple) for label in labels)
+
+
+def _sktime(obj: Any, labels: list[tuple[Any, ...]]) -> Forecasts:
+    """Return forecasts of sktime and skpro: columns (variable, level) or (variable, coverage, "lower" or "upper")."""
+    at: dict[Any, dict[float, int]] = {}
+    for i, label in enumerate(labels):
+        level = _sktime_level(label)
+        at.setdefault(label[0], {})[level] = i
+    levels = list(next(iter(at.values())))
+    if any(set(own) != set(levels) for own in at.values()):
+        raise refuse("obj must have the same levels of all variables", "others", "pick one variable: frame[['name']]")
+    order = [[own[level] for own in at.values()] for level in levels]
+    values = np.asarray(obj.to_numpy(dtype=np.float64))[:, order]  # (rows, levels, c)
+    names = [str(name) for name in at] if all(isinstance(name, str) for name in at) else []
+    return Forecasts(
+        len(values),
+        lambda i: called(quantiles(levels, values[i]), names) if names else quantiles(levels, values[i]),
+        pick=summaries.PICK,
+    )
+
+
+def _sktime_level(label: tuple[Any, ...]) -> float:
+    number = label[1] if len(label) > 1 and isinstance(label[1], (float, int, np.number)) else None
+    if number is not None and len(label) == 2 and 0.0 < number < 1.0:
+        return float(number)
+    if number is not None and len(label) == 3 and label[2] in ("lower", "upper") and 0.0 < number < 1.0:
+        return float((1.0 - number) / 2.0 if label[2] == "lower" else (1.0 + number) / 2.0)
+    must = "obj must have columns (variable, level) or (variable, coverage, 'lower' or 'upper')"
+    raise refuse(must, _check.short(label), "pick the columns of one forecast: frame['name']")

@@ -1,0 +1,55 @@
+"""What the names of columns say."""
+
+from __future__ import annotations
+
+import pytest
+
+from overcast.adapters import columns
+from overcast.adapters.columns import Column
+
+
+@pytest.mark.parametrize(
+    ("label", "expected"),
+    [
+        # Nixtla: statsforecast 2.1 forecast(level=[80]); neuralforecast's quantile losses; TimeGPT's quantiles=
+        ("AutoARIMA-lo-80", Column("AutoARIMA", "lo", 0.8)),
+        ("AutoARIMA-hi-99.5", Column("AutoARIMA", "hi", 0.995)),
+        ("NHITS-median", Column("NHITS", "median")),
+        ("NHITS_ql0.1", Column("NHITS", "quantile", 0.1)),
+        ("NHITS-ql0.25", Column("NHITS", "quantile", 0.25)),
+        ("TimeGPT-q-10", Column("TimeGPT", "quantile", 0.1)),
+        # statsmodels 0.15 summary_frame(); Prophet 1.5 predict()
+        ("mean_se", Column("", "mean se")),
+        ("obs_ci_lower", Column("", "obs lower")),
+        ("pi_upper", Column("", "pi upper")),
+        ("yhat_lower", Column("", "yhat lower")),
+        # AutoGluon and Chronos write levels alone; others put a letter or a sign to them
+        ("0.1", Column("", "quantile", 0.1)),
+        (0.1, Column("", "quantile", 0.1)),
+        ("q0.1", Column("", "quantile", 0.1)),
+        ("Q_0.975", Column("", "quantile", 0.975)),
+        ("quantile_0.5", Column("", "quantile", 0.5)),
+        ("2.5%", Column("", "quantile", 0.025)),
+        ("p90", Column("", "percentile", 0.9)),
+        ("mean", Column("", "mean")),
+        ("std", Column("", "sd")),
+        # Darts 0.48: components of predict_likelihood_parameters
+        ("load_q0.10", Column("load", "quantile", 0.1)),
+        ("trend_lower", Column("", "other")),
+        # contexts
+        ("rain", None),
+        ("temperature_2m", None),
+        ("q", None),
+        (0, None),
+        (1.5, None),
+        (("load", 0.1), None),
+    ],
+)
+def test_names(label: object, expected: Column | None) -> None:
+    assert columns.read(label) == expected
+
+
+def test_letters_with_numbers_are_percentiles_only_beside_others() -> None:
+    assert columns.read_all(["p1", "p2", "p3"]) == {}
+    assert columns.read_all(["p50", "rain"]) == {}
+    assert list(columns.read_all(["p5", "p50", "p95", "rain"])) == ["p5", "p50", "p95"]

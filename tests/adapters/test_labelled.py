@@ -1,0 +1,94 @@
+"""xarray objects, made by xarray itself; an InferenceData stands in for ArviZ's, with the attributes of 0.23."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import overcast as oc
+from overcast.adapters.labelled import MEMBERS
+from support import refused
+
+RNG = np.random.default_rng(0)
+TIMES = pd.date_range("2024-05-01", periods=10)
+
+
+@pytest.mark.parametrize("dim", MEMBERS)
+def test_every_name_of_members(dim: str) -> None:
+    belief = oc.as_belief(xr.Dataset({"tp": (dim, [1.0, 2.0, 6.0])}))
+    assert isinstance(belief, oc.Ensemble)
+    assert belief.names == ("tp",)
+    np.testing.assert_array_equal(belief.points, [[1.0], [2.0], [6.0]])
+
+
+def test_times_are_forecasts_of_their_own() -> None:
+    values = RNG.normal(size=(10, 24))
+    plain = xr.Dataset({"t2m": (("time", "site"), values)}, {"time": TIMES})
+    with refused(ValueError, "as_belief", "must hold one forecast, got 10 entries along 'time'", "obj.isel(time=0)"):
+        oc.as_belief(plain)
+    assert oc.as_beliefs(plain)[3].mean().tolist() == values[3].tolist()
+    assert oc.as_belief(plain.isel(time=[0])).dim == 24
+    odd = xr.DataArray(RNG.normal(size=(10, 5)), dims=["when", "number"], coords={"when": TIMES}, name="t2m")
+    assert len(oc.as_beliefs(odd)) == 10
+    lead = xr.DataArray(RNG.normal(size=(3, 5)), dims=["step", "number"], name="t2m")
+    assert [belief.names for belief in oc.as_beliefs(lead)] == [("t2m",)] * 3
+    both = xr.DataArray(RNG.normal(size=(3, 2, 5)), dims=["time", "step", "number"])
+    with refused(ValueError, "as_belief", "apart by one dimension, got time, step", "obj.isel(time=0)"):
+        oc.as_beliefs(both)
+
+
+def test_quantiles_have_a_dimension_of_their_own() -> None:
+    data = xr.Dataset({"t": ("number", RNG.normal(size=50)), "p": ("number", RNG.gamma(2.0, size=50))})
+    belief = oc.as_belief(data.quantile([0.1, 0.5, 0.9]))
+    assert isinstance(belief, oc.Quantiles)
+    assert belief.names == ("t", "p")
+    np.testing.assert_allclose(belief.quantile(0.5), [float(data["t"].median()), float(data["p"].median())])
+    single = data.quantile(np.array([0.1, 0.5, 0.9], dtype=np.float32))
+    assert getattr(oc.as_belief(single), "levels").tolist() == [0.1, 0.5, 0.9]  # noqa: B009 - of the class Quantiles
+
+
+def test_draws_of_a_sampler() -> None:
+    draws = RNG.normal(size=(4, 25, 3))
+    assert oc.as_belief(xr.DataArray(draws[..., 0], dims=["chain", "draw"])).mean()[0] == pytest.approx(
+        draws[..., 0].mean()
+    )
+    group = xr.Dataset({"y": (("chain", "draw", "y_dim_0"), draws)})
+    tree = xr.DataTree.from_dict({"posterior": xr.Dataset({"mu": 1.0}), "posterior_predictive": group})
+    stand_in = type(
+        "InferenceData", (), {"__module__": "arviz.data.inference_data", "groups": lambda _: ["posterior_predictive"]}
+    )
+    stand_in.__getitem__ = lambda _, name: group  # type: ignore[index]
+    for obj in (tree, stand_in()):
+        beliefs = oc.as_beliefs(obj)
+        assert len(beliefs) == 3
+        np.testing.assert_allclose(beliefs[1].mean()[0], draws[..., 1].mean())
+        with refused(ValueError, "as_belief", "got 3 entries along 'y_dim_0'"):
+            oc.as_belief(obj)
+        assert len(oc.as_beliefs(obj, model="y")) == 3
+    with refused(ValueError, "as_belief", "a group predictions or posterior_predictive, got posterior", "parameters"):
+        oc.as_belief(xr.DataTree.from_dict({"posterior": xr.Dataset({"mu": 1.0})}))
+
+
+def test_what_is_not_known_is_refused_and_can_be_told() -> None:
+    data = xr.DataArray([1.0, 2.0, 6.0], dims=["run"], name="t")
+    with refused(ValueError, "as_belief", "dimensions of known names, got 'run' of size 3", "member_dim='run'"):
+        oc.as_belief(data)
+    assert oc.as_belief(data, member_dim="run").mean()[0] == 3.0
+    with refused(ValueError, "as_belief", "member_dim must be one of run, got str 'member'"):
+        oc.as_belief(data, member_dim="member")
+    with refused(ValueError, "as_belief", "members or quantiles"):
+        oc.as_belief(xr.DataArray(np.zeros((2, 3)), dims=["number", "quantile"], coords={"quantile": [0.1, 0.5, 0.9]}))
+    with pytest.warns(UserWarning, match="1 of 3 members miss a number"):
+        assert oc.as_belief(xr.DataArray([1.0, np.nan, 3.0], dims=["number"])).mean()[0] == 2.0
+
+
+def test_names_tell_places_apart() -> None:
+    data = xr.DataArray(np.zeros((2, 3)), dims=["station", "number"], coords={"station": ["a", "b"]}, name="t")
+    assert oc.as_belief(data).names == ("t[a]", "t[b]")
+    grid: Any = xr.DataArray(np.zeros((2, 2, 3)), dims=["lat", "lon", "number"], coords={"lat": [47.0, 47.5]}, name="t")
+    assert oc.as_belief(grid).names == ("t[47, 0]", "t[47, 1]", "t[47.5, 0]", "t[47.5, 1]")
+    assert oc.as_belief(grid.rename(None)).names is None

@@ -1,0 +1,74 @@
+"""Dictionaries: Open-Meteo's answers in the form of its ensemble API, and the predictive samples of Prophet 1.5."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import overcast as oc
+from support import refused
+
+
+def meteo(suffix: str = "") -> dict[str, Any]:
+    hourly: dict[str, Any] = {"time": ["2024-05-01T00:00", "2024-05-01T01:00"]}
+    for name, base in (("temperature_2m", 10.0), ("rain", 0.0)):
+        hourly[f"{name}{suffix}"] = [base, base + 1.0]
+        for i in (1, 2):
+            hourly[f"{name}_member{i:02d}{suffix}"] = [base + i, base + i + 1.0]
+    return {"latitude": 47.0, "hourly_units": {"rain": "mm"}, "hourly": hourly}
+
+
+def test_open_meteo() -> None:
+    first, second = oc.as_beliefs(meteo())
+    assert isinstance(first, oc.Ensemble)
+    assert first.names == ("temperature_2m", "rain")
+    np.testing.assert_array_equal(first.points, [[10.0, 0.0], [11.0, 1.0], [12.0, 2.0]])
+    assert second.mean().tolist() == [12.0, 2.0]
+    with refused(ValueError, "as_belief", "got 2 times", "as_beliefs(obj)[0]"):
+        oc.as_belief(meteo())
+    one = meteo("_gfs_seamless")
+    assert len(oc.as_beliefs(one)) == 2
+    assert len(oc.as_beliefs(one, model="gfs_seamless")) == 2
+    two = {"hourly": {**one["hourly"], **meteo("_icon_eu")["hourly"]}}
+    with refused(ValueError, "as_belief", "got gfs_seamless, icon_eu; write model='gfs_seamless'"):
+        oc.as_beliefs(two)
+    assert oc.as_beliefs(two, model="icon_eu")[0].names == ("temperature_2m", "rain")
+    with refused(ValueError, "as_belief", "model must be one of gfs_seamless, icon_eu, got str 'gfs'"):
+        oc.as_beliefs(two, model="gfs")
+
+
+def test_open_meteo_with_gaps_and_without_members() -> None:
+    gap = meteo()
+    gap["hourly"]["rain_member02"][1] = None
+    with pytest.warns(UserWarning, match="1 of 3 members miss a number"):
+        assert len(oc.as_beliefs(gap)[1].stand_in()[1]) == 2
+    with refused(ValueError, "as_belief", "the members of an ensemble, got none"):
+        oc.as_beliefs({"hourly": {"time": ["2024-05-01"], "rain": [1.0]}})
+    with refused(ValueError, "as_belief", "series of one kind, got hourly, daily"):
+        oc.as_beliefs({**meteo(), "daily": meteo()["hourly"]})
+    less = meteo()
+    del less["hourly"]["rain_member02"]
+    with refused(ValueError, "as_belief", "the same members of all variables"):
+        oc.as_beliefs(less)
+
+
+def test_prophets_samples_have_one_row_for_each_time() -> None:
+    draws = {"yhat": np.arange(12.0).reshape(3, 4), "trend": np.zeros((3, 4))}
+    assert [belief.mean()[0] for belief in oc.as_beliefs(draws)] == [1.5, 5.5, 9.5]
+    with refused(ValueError, "as_belief", "got 3 rows", "samples['yhat'][0][:, None]"):
+        oc.as_belief(draws)
+
+
+def test_contexts_by_name() -> None:
+    assert oc.as_belief({"warm": 21, "wet": np.float32(0.5)}).mean().tolist() == [21.0, 0.5]
+    both = oc.as_belief({"warm": oc.Gaussian([21.0], 4.0), "wet": 0.4})
+    assert both.names == ("warm", "wet")
+    assert both.variance().tolist() == [4.0, 0.0]
+    with refused(TypeError, "as_belief", "obj['warm'] must be a number, got 'hot'"):
+        oc.as_belief({"warm": "hot"})
+    with refused(TypeError, "as_belief", "must be a string, got int 1"):
+        oc.as_belief({1: 2.0})
+    with refused(ValueError, "belief_from_json", "type"):
+        oc.as_belief({})
