@@ -140,7 +140,7 @@ def test_the_stated_move_changes_the_choice_and_a_little_less_does_not(policy: A
 def test_every_model_and_policy_explains_its_decisions(name: str) -> None:
     life = Life(name, 3)
     life.live(30)
-    belief = oc.Gaussian([0.4, -0.7], [0.3, 0.2])
+    belief, before = oc.Gaussian([0.4, -0.7], [0.3, 0.2]), copy.deepcopy(life.bandit)
     decision = life.bandit.decide(belief)
     why = decision.explain()
     assert why.action == (decision.index if life.bandit.actions.names is None else decision.action)
@@ -150,6 +150,11 @@ def test_every_model_and_policy_explains_its_decisions(name: str) -> None:
     assert [scores[option.index] for option in decision.top(100)] == [option.score for option in decision.top(100)]
     assert json.loads(json.dumps(why.to_json(), allow_nan=False))["index"] == decision.index
     assert str(why).count("\n") > 6
+    for i, change in enumerate(why.changes):
+        if change is not None:
+            moves = [belief.moved(np.where(np.arange(2) == i, share * change.move, 0.0)) for share in (1.0, 0.99)]
+            far, near = (copy.deepcopy(before).decide(moved).index for moved in moves)
+            assert far != near == decision.index
 
 
 def test_waiting_rewards_count_as_they_did_at_the_decision() -> None:

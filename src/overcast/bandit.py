@@ -18,7 +18,7 @@ from overcast._check import Array
 from overcast._memory import Memory, check_actions_may_change, padded
 from overcast._random import Stream, drawn_by
 from overcast._threads import one_thread
-from overcast.actions import Actions
+from overcast.actions import SHOWN, Actions
 from overcast.adapters import as_belief
 from overcast.beliefs import Belief, PointMass
 from overcast.beliefs.names import arranged
@@ -589,16 +589,16 @@ class Bandit:
         """Return what the bandit is made of and has seen as a table, for notebooks."""
         with self._lock:
             learnt, actions = self.learnt, self._actions
+            names = list(self._context or ())
+            shown = ", ".join(names[:SHOWN]) + f", {len(names) - SHOWN} more" * (len(names) > SHOWN)
+            dim = f"{self._dim} dimension{'s' * (self._dim > 1)}" if self._dim else "not seen yet"
             rows = [
                 ["actions", repr(actions).removeprefix("Actions(").removesuffix(")")],
-                [
-                    "context",
-                    ", ".join(self._context or ()) or (f"{self._dim} dimensions" if self._dim else "not seen yet"),
-                ],
+                ["context", shown or dim],
                 ["model", repr(self._model)],
                 ["policy", repr(self._policy)],
                 ["decisions", f"{self._tickets.made:,}, {len(self._tickets.open):,} open"],
-                ["rewards", f"{self._rewards:,}, {self._observed:,} of them observed"],
+                ["rewards", f"{self._rewards:,}" + f", {self._observed:,} of them observed" * (self._observed > 0)],
             ]
             scales = {"noise": learnt.noise, "ridge": learnt.ridge}
             rows += [[name, f"{value:.4g}"] for name, value in scales.items() if value is not None]

@@ -45,13 +45,27 @@ class Move(NamedTuple):
     blur: Array
 
 
+class Manner(NamedTuple):
+    """What a picture of a decision needs to know of its policy; a copy of a decision keeps this, and not the policy."""
+
+    additive: bool
+    random: bool
+    beta: Any
+
+    @classmethod
+    def of(cls, policy: Policy | Manner) -> Manner:
+        """Return the manner of a policy, with the number that it multiplies widths by, if it has one."""
+        beta = getattr(policy, "beta", getattr(policy, "scale", None))
+        return cls(policy.additive, policy.random, beta if isinstance(beta, float) else None)
+
+
 class Ranking(NamedTuple):
     """What a decision chose from: the actions, the estimates (k,) and scores (k,) of all of them, and the policy."""
 
     actions: Actions
     estimate: Estimate
     scores: Array
-    policy: Policy
+    policy: Policy | Manner
 
 
 class Decision:
@@ -206,12 +220,13 @@ class Decision:
                     "bandit.explain(decision), which goes by what is known now"
                 )
             bandit = self._made[0]
-            if self.made_in(bandit) is None:
+            why = None if self.made_in(bandit) is None else bandit.explain(self)
+            if why is None or why.present is not None:  # another thread may have come in between
                 raise ValueError(
                     "Decision: explain needs the bandit as it was, got one that has learnt or changed since; ask "
                     "bandit.explain(decision), which goes by what is known now"
                 )
-            self._why = bandit.explain(self)
+            self._why = why
         return self._why
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -251,8 +266,8 @@ class Decision:
         _, (mean, width), scores, policy = self._ranking
         if policy.additive and not policy.random and (scores > mean).any():
             return np.where(scores > -np.inf, scores - mean, 0.0), "mean ± bonus"
-        times = getattr(policy, "beta", getattr(policy, "scale", None))
-        if isinstance(times, float) and times != 1.0:
+        times = Manner.of(policy).beta
+        if times is not None and times != 1.0:
             return times * width, f"mean ± {times:g} widths"
         return width, "mean ± width"
 
@@ -276,8 +291,11 @@ class Decision:
         return _html.table(title, ["action", "mean", "width", "score"], rows, left, bold=0)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the bandit: a copy of a decision is a record."""
-        return {name: getattr(self, name) for name in self.__slots__} | {"_made": None}
+        """Leave out the bandit and its policy, which may hold functions: a copy of a decision is a record."""
+        ranking = self._ranking
+        if ranking is not None:
+            ranking = ranking._replace(policy=Manner.of(ranking.policy))
+        return {name: getattr(self, name) for name in self.__slots__} | {"_made": None, "_ranking": ranking}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
