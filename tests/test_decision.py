@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import pickle
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -172,3 +174,17 @@ def test_a_record_that_lacks_something(name: str) -> None:
 def test_what_is_no_record(data: Any) -> None:
     with refused(ValueError, "Decision", "JSON object"):
         Decision.from_json(data)
+
+
+def test_a_pickled_decision_is_a_record_without_bandit_and_policy() -> None:
+    """The policy holds a function, which cannot be pickled."""
+    bandit = oc.Bandit(["a", "b"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB(lambda t: 2.0))
+    decision = bandit.decide([1.0])
+    again = pickle.loads(pickle.dumps(decision))
+    assert again.to_json() == decision.to_json()
+    assert again.top(2) == decision.top(2)
+    assert again.plot().get_xlabel() == decision.plot().get_xlabel()
+    plt.close("all")
+    with pytest.raises(ValueError, match="got a record or a copy"):
+        again.explain()
+    bandit.learn(again, 1.0)

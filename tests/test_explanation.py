@@ -14,7 +14,7 @@ import scipy.stats
 import overcast as oc
 from life_support import CONFIGS, Life
 from overcast.explanation import _least_move, _rounded_up
-from overcast.features import Bilinear, Linear, Polynomial
+from overcast.features import Linear, Polynomial
 
 RNG = np.random.default_rng
 POLICIES = [
@@ -140,7 +140,7 @@ def test_the_stated_move_changes_the_choice_and_a_little_less_does_not(policy: A
 def test_every_model_and_policy_explains_its_decisions(name: str) -> None:
     life = Life(name, 3)
     life.live(30)
-    belief = oc.Gaussian([0.4, -0.7], [0.3, 0.2])
+    belief, before = oc.Gaussian([0.4, -0.7], [0.3, 0.2]), copy.deepcopy(life.bandit)
     decision = life.bandit.decide(belief)
     why = decision.explain()
     assert why.action == (decision.index if life.bandit.actions.names is None else decision.action)
@@ -150,6 +150,11 @@ def test_every_model_and_policy_explains_its_decisions(name: str) -> None:
     assert [scores[option.index] for option in decision.top(100)] == [option.score for option in decision.top(100)]
     assert json.loads(json.dumps(why.to_json(), allow_nan=False))["index"] == decision.index
     assert str(why).count("\n") > 6
+    for i, change in enumerate(why.changes):
+        if change is not None:
+            moves = [belief.moved(np.where(np.arange(2) == i, share * change.move, 0.0)) for share in (1.0, 0.99)]
+            far, near = (copy.deepcopy(before).decide(moved).index for moved in moves)
+            assert far != near == decision.index
 
 
 def test_waiting_rewards_count_as_they_did_at_the_decision() -> None:
@@ -296,14 +301,15 @@ def test_dimensions_go_by_their_names() -> None:
 
 
 def test_the_text() -> None:
-    bandit = oc.Bandit({"open": [1.0], "shut": [0.0]}, oc.LinearModel(Bilinear(), ridge=1.0), oc.UCB(1.0))
+    """By hand: V is diag(5, 1) for open, theta (1.2, 0); for shut I + 11^T and (1/3, 1/3)."""
+    bandit = oc.Bandit(["open", "shut"], oc.LinearModel(oc.features.Disjoint(2), ridge=1.0), oc.UCB(1.0))
     bandit.observe(["open", "shut"], [[2.0, 0.0], [1.0, 1.0]], reward=[3.0, 1.0])
     why = bandit.decide(oc.Gaussian([1.5, 0.5], [0.04, 0.01])).explain()
     assert str(why).splitlines()[:4] == [
         "open was chosen among 2 actions by UCB(beta=1.0).",
-        "          mean  + bonus  score",
-        "  open *   1.8   0.8367  2.637",
-        "  shut       0        0      0",
+        "            mean  + bonus  score",
+        "  open *     1.8   0.8367  2.637",
+        "  shut    0.6667     1.08  1.747",
     ]
     assert repr(why) == "Explanation(open, by UCB(beta=1.0); print it to read it)"
 

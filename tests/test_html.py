@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.stats
 
 import overcast as oc
 from overcast import _html
 
+MODEL = oc.LinearModel(oc.features.Disjoint(1))
 EVIL = "<script>alert('1')</script>&\""
 
 
@@ -58,6 +60,8 @@ SHOWN: dict[str, tuple[Any, list[str]]] = {
     "belief": (oc.Gaussian([21.0, 0.5], sd=[2.0, 0.1]).named([EVIL, "wet"]), [EVIL, "wet", "21", "0.1"]),
     "points": (oc.PointMass([3.25]), ["c1", "3.25"]),
     "ensemble": (oc.Ensemble([[1.0], [2.0]]), ["Ensemble of 2 members, 1 dimension"]),
+    "without a mean": (oc.as_belief(scipy.stats.cauchy()), ["50 %", "c1"]),
+    "many names": (oc.Bandit(["a"], MODEL, oc.UCB(), context=list("uvwxyz")), ["u, v, w, x, y, 1 more"]),
     "sampler": (oc.Sampler(lambda n, rng: 1 / 0, 1), ["known by draws alone"]),
     "many dimensions": (oc.Gaussian(np.zeros(40), 1.0), ["c12", "28 more dimensions"]),
     "bandit": (_evil_bandit(), [EVIL, "UCB(beta=None)", "0, 0 open"]),

@@ -18,7 +18,7 @@ from overcast._check import Array
 from overcast._memory import Memory, check_actions_may_change, padded
 from overcast._random import Stream, drawn_by
 from overcast._threads import one_thread
-from overcast.actions import Actions
+from overcast.actions import SHOWN, Actions
 from overcast.adapters import as_belief
 from overcast.beliefs import Belief, PointMass
 from overcast.beliefs.names import arranged
@@ -272,13 +272,14 @@ class Bandit:
             self._begin(learner, given)
             if mean is not None:
                 self._tally.add(mean)
-            out.made_by(self, self._changes, self._tally.mark())
+            changes = self._changes
+            out.made_by(self, lambda: self._changes is changes, self._tally.mark())
             if self._journal is not None and kept is not None:
                 self._journal.decided(out, index, t, kept)
             self._tickets.add(ticket, Waiting(index, t, evidence, stated))
             return out
 
-    def explain(self, decision: Decision, state: object = None) -> Explanation:
+    def explain(self, decision: Decision) -> Explanation:
         """Explain a decision by what is known now; `Decision.explain` explains it as it was made.
 
         If the bandit has learnt since, the explanation says so, and what would be chosen now.
@@ -292,12 +293,7 @@ class Bandit:
                 raise TypeError(f"Bandit: decision must be a Decision, got {_check.short(decision)}")
             given = self._in_order("belief", decision.belief)
             self._check_dim(given)
-            mine = decision.made_in(self, self._changes)
-            if mine is None and state is not None:
-                raise ValueError(
-                    "Decision: explain needs the bandit as it was, got one that has learnt or changed since; ask "
-                    "bandit.explain(decision), which goes by what is known now"
-                )
+            mine = decision.made_in(self)
             item = decision.index if self._actions.names is None else decision.action
             index = self._actions.find("decision", item)
             if index != decision.index:
@@ -598,16 +594,16 @@ class Bandit:
         """Return what the bandit is made of and has seen as a table, for notebooks."""
         with self._lock:
             learnt, actions = self.learnt, self._actions
+            names = list(self._context or ())
+            shown = ", ".join(names[:SHOWN]) + f", {len(names) - SHOWN} more" * (len(names) > SHOWN)
+            dim = f"{self._dim} dimension{'s' * (self._dim > 1)}" if self._dim else "not seen yet"
             rows = [
                 ["actions", repr(actions).removeprefix("Actions(").removesuffix(")")],
-                [
-                    "context",
-                    ", ".join(self._context or ()) or (f"{self._dim} dimensions" if self._dim else "not seen yet"),
-                ],
+                ["context", shown or dim],
                 ["model", repr(self._model)],
                 ["policy", repr(self._policy)],
                 ["decisions", f"{self._tickets.made:,}, {len(self._tickets.open):,} open"],
-                ["rewards", f"{self._rewards:,}, {self._observed:,} of them observed"],
+                ["rewards", f"{self._rewards:,}" + f", {self._observed:,} of them observed" * (self._observed > 0)],
             ]
             scales = {"noise": learnt.noise, "ridge": learnt.ridge}
             rows += [[name, f"{value:.4g}"] for name, value in scales.items() if value is not None]

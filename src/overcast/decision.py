@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -44,13 +45,27 @@ class Move(NamedTuple):
     blur: Array
 
 
+class Manner(NamedTuple):
+    """What a picture of a decision needs to know of its policy; a copy of a decision keeps this, and not the policy."""
+
+    additive: bool
+    random: bool
+    beta: Any
+
+    @classmethod
+    def of(cls, policy: Policy | Manner) -> Manner:
+        """Return the manner of a policy, with the number that it multiplies widths by, if it has one."""
+        beta = getattr(policy, "beta", getattr(policy, "scale", None))
+        return cls(policy.additive, policy.random, beta if isinstance(beta, float) else None)
+
+
 class Ranking(NamedTuple):
     """What a decision chose from: the actions, the estimates (k,) and scores (k,) of all of them, and the policy."""
 
     actions: Actions
     estimate: Estimate
     scores: Array
-    policy: Policy
+    policy: Policy | Manner
 
 
 class Decision:
@@ -105,7 +120,7 @@ class Decision:
         self._ranking: Ranking | None = ranking
         self._chosen: Option | None = None  # found when it is asked for, since most decisions are asked for little
         self._mask, self._names = mask, None
-        self._made: tuple[Any, object, Mark] | None = None
+        self._made: tuple[Any, Callable[[], bool], Mark] | None = None
         self._why: Any = None
         self._seed: tuple[str, int, int] | str = seed
         self.id, self.time, self.belief, self.move, self.index = id, time, belief, move, index
@@ -159,15 +174,13 @@ class Decision:
         order = np.concatenate([[self.index], ranked[ranked != self.index]])[:n]  # ties may have ranked it lower
         return [self._option(int(i)) for i in order if scores[i] > -np.inf]
 
-    def made_by(self, bandit: Any, state: object, mark: Mark) -> None:
-        """Take note of the bandit that decided, of a mark of its state, and of the forecasts up to then."""
-        self._made = bandit, state, mark
+    def made_by(self, bandit: Any, unchanged: Callable[[], bool], mark: Mark) -> None:
+        """Take note of the bandit that decided, of how to tell whether it has changed, and of the forecasts so far."""
+        self._made = bandit, unchanged, mark
 
-    def made_in(self, bandit: Any, state: object) -> Mark | None:
-        """Return the forecasts up to the decision if this bandit made it in this state, else None."""
-        if self._made is None or self._made[0] is not bandit or self._made[1] is not state:
-            return None
-        return self._made[2]
+    def made_in(self, bandit: Any) -> Mark | None:
+        """Return the forecasts up to the decision if this bandit made it, and is as it was then; else None."""
+        return self._made[2] if self._made is not None and self._made[0] is bandit and self._made[1]() else None
 
     def explain(self) -> Any:
         """Return why the action was chosen, as an `Explanation`: print it, or take its `to_json`.
@@ -206,8 +219,14 @@ class Decision:
                     "Decision: explain needs the bandit that decided, got a record or a copy; ask "
                     "bandit.explain(decision), which goes by what is known now"
                 )
-            bandit, state, _ = self._made
-            self._why = bandit.explain(self, state)
+            bandit = self._made[0]
+            why = None if self.made_in(bandit) is None else bandit.explain(self)
+            if why is None or why.present is not None:  # another thread may have come in between
+                raise ValueError(
+                    "Decision: explain needs the bandit as it was, got one that has learnt or changed since; ask "
+                    "bandit.explain(decision), which goes by what is known now"
+                )
+            self._why = why
         return self._why
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -247,8 +266,8 @@ class Decision:
         _, (mean, width), scores, policy = self._ranking
         if policy.additive and not policy.random and (scores > mean).any():
             return np.where(scores > -np.inf, scores - mean, 0.0), "mean ± bonus"
-        times = getattr(policy, "beta", getattr(policy, "scale", None))
-        if isinstance(times, float) and times != 1.0:
+        times = Manner.of(policy).beta
+        if times is not None and times != 1.0:
             return times * width, f"mean ± {times:g} widths"
         return width, "mean ± width"
 
@@ -272,8 +291,11 @@ class Decision:
         return _html.table(title, ["action", "mean", "width", "score"], rows, left, bold=0)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the bandit: a copy of a decision is a record."""
-        return {name: getattr(self, name) for name in self.__slots__} | {"_made": None}
+        """Leave out the bandit and its policy, which may hold functions: a copy of a decision is a record."""
+        ranking = self._ranking
+        if ranking is not None:
+            ranking = ranking._replace(policy=Manner.of(ranking.policy))
+        return {name: getattr(self, name) for name in self.__slots__} | {"_made": None, "_ranking": ranking}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():

@@ -46,7 +46,7 @@ class Change(NamedTuple):
 
     dimension : its name
     move : what is added to the forecast
-    deviations : its size in standard deviations of the forecast; None if the forecast states none
+    deviations : its size in standard deviations of the forecast, as corrected; None if the forecast states none
     action : what is chosen then
     """
 

@@ -216,11 +216,6 @@ def _readable(context: Any) -> bool:
     return not isinstance(context, (str, bytes, bool, np.generic, range))
 
 
-def _labelled(item: Any) -> bool:
-    """Return whether this is a pandas or xarray object, or another that only `as_belief` can read."""
-    return hasattr(item, "dims") or (hasattr(item, "index") and hasattr(item, "to_numpy"))
-
-
 def _rows(parameter: str, value: Any, names: Names) -> tuple[Sequence[Any], Names]:
     """Return the rows of a table, with columns in order, or of an array, or the items of a list; and their names."""
     table = value if isinstance(value, Table) else Table.of(value)

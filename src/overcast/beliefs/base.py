@@ -289,10 +289,12 @@ class Belief(Beliefs):
             title = f"{type(self).__name__} of {self.members:,} members, {title.partition(' of ')[2]}"
         if not self.exact:  # estimates would take many draws
             return _html.table(title, [], [], f"{', '.join(names[:HTML_ROWS])}: known by draws alone")
-        columns = {"mean": self.mean(), "sd": np.sqrt(np.clip(self.variance(), 0.0, None))}
+        columns: dict[str, Array] = {}
+        with contextlib.suppress(NoClosedForm):
+            columns |= {"mean": self.mean(), "sd": np.sqrt(np.clip(self.variance(), 0.0, None))}
         with contextlib.suppress(NoClosedForm):
             columns |= dict(zip(("5 %", "50 %", "95 %"), self.quantile([0.05, 0.5, 0.95]), strict=True))
-        table = np.stack([*columns.values()], axis=1)[:HTML_ROWS].tolist()
+        table = np.array([*columns.values()]).T[:HTML_ROWS].tolist()
         rows = [[name, *_html.numbers(*row)] for name, row in zip(names, table, strict=False)]
         left = f"{self.dim - HTML_ROWS} more dimensions" if self.dim > HTML_ROWS else ""
         return _html.table(title, ["", *columns], rows, left)
