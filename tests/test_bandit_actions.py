@@ -107,7 +107,7 @@ def test_a_bandit_that_starts_with_one_action_learns_about_others(model: Any) ->
     for _ in range(5):
         context = rng.normal(size=1)
         bandit.learn(bandit.decide(context), float(0.5 * context[0]))
-    bandit.add_actions({f"x = {x:g}": [x] for x in (-1.0, 0.0, 1.0, 2.0)})
+    bandit.add_actions({f"x = {x:g}": [x] for x in (-1.0, 0.2, 1.0, 2.0)})
     for _ in range(150):
         context = rng.normal(size=1)
         decision = bandit.decide(context)
