@@ -25,13 +25,15 @@ test-extras:  ## each extra by itself, in a virtual environment of its own: is i
 		(cd $(VENV)-extras && bin/python ../tests/extras.py "$$extras") || exit 1; \
 	done
 
-# A library, and what it needs to be told, on each line of tests/adapters/libraries.txt.
+# A library, and what must be installed beside it, on each line.
+LIBRARIES ?= tests/adapters/libraries.txt
+
 test-adapters:  ## forecasts of real libraries, each in a virtual environment of its own; keeps the results and renews docs/forecasts-in.md
 	while read library others; do \
 		$(PYTHON) -m venv --clear $(VENV)-adapters && \
 		$(VENV)-adapters/bin/python -m pip install --quiet --disable-pip-version-check . "$$library" $$others && \
 		OPENBLAS_NUM_THREADS=1 $(VENV)-adapters/bin/python -W ignore tests/adapters/real.py "$$library" tests/adapters/results.json || exit 1; \
-	done < tests/adapters/libraries.txt
+	done < $(LIBRARIES)
 	$(MAKE) $(VENV)/dev && PYTHONPATH=tests $(BIN)/python tests/adapters/table.py
 
 test-lowest:  ## all tests with the lowest versions that pyproject.toml declares, in a virtual environment of its own
