@@ -9,7 +9,7 @@ PIP := PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --q
 # One process per core. Tests of one file run in one of them, since many share what takes long to compute.
 SHARED := -n auto --dist loadfile
 
-.PHONY: demo test test-extras test-lowest check format bench judge picture clean
+.PHONY: demo test test-extras test-lowest check format bench judge judge-recalibration picture clean
 
 demo: $(VENV)/user  ## the paper's synthetic figure at a small size
 	$(BIN)/overcast demo
@@ -43,6 +43,9 @@ format: $(VENV)/dev
 bench: $(VENV)/dev  ## speed as ratios to the bare NumPy calls, and to a peer
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/kernel.py
+
+judge-recalibration: $(VENV)/dev  ## recalibration against EMOS on sliding windows; resumes what was interrupted
+	OPENBLAS_NUM_THREADS=1 PYTHONPATH=benchmarks $(BIN)/python -m recalibration.judge --data $(DATA) --keep benchmarks/recalibration/results.json
 
 judge: $(VENV)/dev  ## the default against tuned opponents on problems in many units; resumes what was interrupted
 	PYTHONPATH=benchmarks $(BIN)/python -m untuned.judge --part all --keep benchmarks/untuned/results.json

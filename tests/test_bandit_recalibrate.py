@@ -149,6 +149,9 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
     for wrong in (
         {"rows": np.zeros((3, 3))},
         {"new": np.zeros(1)},
+        {"begun": np.ones(2, dtype=np.int64)},
+        {"weights": np.zeros((1, 12, 5))},
+        {"lengths": np.array([3, 4])},
         {"corrections": np.zeros((2, 2))},
         other.state(),
     ):

@@ -470,7 +470,7 @@ class Bandit:
             return belief, None, None
         self._check_dim(belief.dim)
         stated = belief.stated_error()
-        move = self._recalibrated.move(stated)
+        move = self._recalibrated.move(belief, stated)
         return (belief, stated, None) if move is None else (belief.moved(*move), stated, Move(*move))
 
     def _revealed(self, context: ArrayLike | Belief) -> Array | Belief:

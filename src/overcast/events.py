@@ -171,7 +171,7 @@ def _made(given: Any, model: Model | None, policy: Policy | None) -> Bandit:
         raise ValueError(f"replay: given must be what events.config returned, got {_check.short(given)}")
     recalibrate: bool | Recalibrated = False
     if given["recalibrate"] is not None:
-        recalibrate = Recalibrated(given["recalibrate"])
+        recalibrate = Recalibrated.of(given["recalibrate"])
         if given["corrections"] is not None:
             recalibrate.restore({name: np.array(values) for name, values in given["corrections"].items()})
     bandit = Bandit(

@@ -78,7 +78,8 @@ def test_correlations_are_kept() -> None:
 def test_nothing_learnt_changes_nothing() -> None:
     belief = oc.Gaussian([1.0], 2.0)
     assert oc.Recalibrated()(belief) is belief
-    assert repr(oc.Recalibrated()) == "Recalibrated(memory=500; nothing learnt)"
+    assert repr(oc.Recalibrated()) == "Recalibrated(nothing learnt)"
+    assert repr(oc.Recalibrated(50)) == "Recalibrated(memory=50; nothing learnt)"
 
 
 def test_constants_stay_exactly_as_they_are() -> None:
@@ -102,7 +103,8 @@ def test_what_was_learnt_can_be_seen() -> None:
     assert (np.abs(fixed.slope - 1.0) < [0.25, 0.06]).all()
     np.testing.assert_allclose(fixed.factor, [4.0, 0.5 / np.sqrt(0.5)], rtol=0.28)
     assert fixed.outcomes == 150
-    assert repr(fixed).startswith("Recalibrated(memory=500; 150 outcomes, bias=[")
+    assert repr(fixed).startswith("Recalibrated(150 outcomes, bias=[")
+    assert ((fixed.memories > 10.0) & (fixed.memories <= 150.0)).all()
     assert taught("PointMass", days=5)[0].factor.tolist() == [np.inf, np.inf]
 
 
