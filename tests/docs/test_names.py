@@ -15,7 +15,7 @@ import overcast as oc
 from examples import modules
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/notation.md")
+DOCUMENTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/notation.md", "docs/verification.md")
 FILES = {"csv", "html", "json", "md", "parquet", "pdf", "png", "py", "toml", "txt"}
 OTHERS = {"concurrent"}  # packages of others
 
