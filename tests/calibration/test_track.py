@@ -7,7 +7,7 @@ import numpy as np
 from overcast._check import Array
 from overcast.calibration.bank import UNBOUNDED
 from overcast.calibration.fit import Correction, fit
-from overcast.calibration.track import START, Learnt, Track
+from overcast.calibration.track import START, LearntTrack, Track
 
 
 def rows_of(days: int, seed: int = 0) -> Array:
@@ -16,8 +16,8 @@ def rows_of(days: int, seed: int = 0) -> Array:
     return np.stack([means, np.ones(days), rng.normal(means + 3.0, 2.0)], axis=1)
 
 
-def learnt(rows: Array) -> Learnt:
-    out = Learnt()
+def learnt(rows: Array) -> LearntTrack:
+    out = LearntTrack()
     for row in rows.tolist():
         out = out.after(row, UNBOUNDED)
     return out
@@ -51,10 +51,10 @@ def test_constants_stay_as_they_are_until_they_err() -> None:
 
 def test_joined_records_hold_the_outcomes_of_both() -> None:
     few, many = learnt(rows_of(5)), learnt(rows_of(50, seed=1))
-    for one, other in ((few, few), (few, many), (many, few), (many, many), (few, Learnt()), (Learnt(), many)):
+    for one, other in ((few, few), (few, many), (many, few), (many, many), (few, LearntTrack()), (LearntTrack(), many)):
         both = one.joined(other, UNBOUNDED)
         assert both.size == one.size + other.size
-    assert Learnt().joined(Learnt(), UNBOUNDED).size == 0
+    assert LearntTrack().joined(LearntTrack(), UNBOUNDED).size == 0
     half = learnt(rows_of(15))
     assert half.joined(half, UNBOUNDED).bank is not None
 

@@ -13,7 +13,7 @@ from overcast._check import Array
 from overcast.beliefs import Belief, as_belief
 from overcast.calibration import reshape, stored
 from overcast.calibration.bounds import Range, ranges
-from overcast.calibration.track import Learnt, Track
+from overcast.calibration.track import LearntTrack, Track
 
 # Larger forecasts and outcomes would overflow when their squares are added up.
 MAX_SIZE = 1e150
@@ -57,7 +57,7 @@ class Recalibrated:
     def __init__(self, memory: int | None = None, bounds: Any = None) -> None:
         self.memory = None if memory is None else _check.integer("Recalibrated", "memory", memory, at_least=2)
         self._ranges = ranges(bounds)
-        self._tracks: tuple[Track | Learnt, ...] = ()
+        self._tracks: tuple[Track | LearntTrack, ...] = ()
 
     def __call__(self, belief: Any) -> Belief:
         """Return the belief, or anything `as_belief` takes, corrected by the outcomes so far."""
@@ -90,7 +90,7 @@ class Recalibrated:
     @property
     def memories(self) -> Array:
         """(c,) how many of the latest outcomes the corrections go by: with experts, their weighted harmonic mean."""
-        banks = ((track, track.bank if isinstance(track, Learnt) else None) for track in self._tracks)
+        banks = ((track, track.bank if isinstance(track, LearntTrack) else None) for track in self._tracks)
         return np.array([track.size if bank is None else bank.memory for track, bank in banks], dtype=float)
 
     @property
@@ -149,7 +149,7 @@ class Recalibrated:
             shift[i] = mean - scale[i] * m
         return shift, scale, blur, None
 
-    def lesson(self, stated: Array, context: ArrayLike | Belief) -> tuple[Track | Learnt, ...]:
+    def lesson(self, stated: Array, context: ArrayLike | Belief) -> tuple[Track | LearntTrack, ...]:
         """Return the records with another outcome, for `take` to adopt."""
         c = stated.shape[1]
         self._fitting(c)
@@ -170,13 +170,13 @@ class Recalibrated:
                 must = f"context must lie within the bounds {bounds.pair()}"
                 raise ValueError(f"Recalibrated: {must}, got {y} in dimension {i}")
             row, track = (*_inward(bounds, m, s), y if bounds.free else bounds.inward(y)), out[i]
-            if isinstance(track, Learnt):
+            if isinstance(track, LearntTrack):
                 out[i] = track.after(row, bounds.limits)
             else:
                 out[i] = track.after(row, self.memory or 0)
         return tuple(out)
 
-    def take(self, lesson: tuple[Track | Learnt, ...]) -> None:
+    def take(self, lesson: tuple[Track | LearntTrack, ...]) -> None:
         """Adopt the records that `lesson` returned."""
         self._tracks = lesson
 
@@ -186,9 +186,9 @@ class Recalibrated:
         if not self._tracks or not other._tracks:
             out._tracks = self._tracks or other._tracks
             return out
-        joined: list[Track | Learnt] = []
+        joined: list[Track | LearntTrack] = []
         for mine, theirs, bounds in zip(self._tracks, other._tracks, self._each(len(self._tracks)), strict=True):
-            if isinstance(mine, Learnt) and isinstance(theirs, Learnt):
+            if isinstance(mine, LearntTrack) and isinstance(theirs, LearntTrack):
                 joined.append(mine.joined(theirs, bounds.limits))
             elif isinstance(mine, Track) and isinstance(theirs, Track):
                 joined.append(mine.joined(theirs, self.memory or 0))
@@ -220,8 +220,8 @@ class Recalibrated:
         """Restore the records that `state` returned."""
         self._tracks = stored.read(state, self.memory is None)
 
-    def _fresh(self) -> Track | Learnt:
-        return Learnt() if self.memory is None else Track()
+    def _fresh(self) -> Track | LearntTrack:
+        return LearntTrack() if self.memory is None else Track()
 
     def _each(self, c: int) -> tuple[Range, ...]:
         """Return the range of each of c dimensions."""

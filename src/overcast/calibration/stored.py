@@ -10,14 +10,14 @@ import numpy as np
 from overcast._check import Array
 from overcast.calibration.bank import SHAPES, Bank
 from overcast.calibration.fit import Correction
-from overcast.calibration.track import Learnt, Track
+from overcast.calibration.track import LearntTrack, Track
 
 #: the numbers of a bank, in their order
 NUMBERS = ("unit", "origin", "centre", "variance", "usual", "stated", "n", "first", "sizes", "sized")
 WIDTH = len(Correction())
 
 
-def written(tracks: Sequence[Track | Learnt], learnt: bool) -> dict[str, Array]:
+def written(tracks: Sequence[Track | LearntTrack], learnt: bool) -> dict[str, Array]:
     """Return the records of all dimensions as arrays, whether or not the memory is learnt."""
     out = {
         "rows": np.concatenate([track.rows for track in tracks]) if tracks else np.empty((0, 3)),
@@ -26,7 +26,7 @@ def written(tracks: Sequence[Track | Learnt], learnt: bool) -> dict[str, Array]:
     }
     if not learnt:
         return out | {"new": np.array([track.new for track in tracks if isinstance(track, Track)], dtype=np.int64)}
-    banks = [track.bank for track in tracks if isinstance(track, Learnt)]
+    banks = [track.bank for track in tracks if isinstance(track, LearntTrack)]
     begun = [bank for bank in banks if bank is not None]
     out["begun"] = np.array([bank is not None for bank in banks], dtype=np.int64)
     out["numbers"] = np.array([[float(getattr(bank, name)) for name in NUMBERS] for bank in begun]).reshape(
@@ -37,7 +37,7 @@ def written(tracks: Sequence[Track | Learnt], learnt: bool) -> dict[str, Array]:
     return out
 
 
-def read(state: dict[str, Any], learnt: bool) -> tuple[Track | Learnt, ...]:
+def read(state: dict[str, Any], learnt: bool) -> tuple[Track | LearntTrack, ...]:
     """Return the records of all dimensions from the arrays that `written` returned."""
     _check_names(state, learnt)
     lengths = state["lengths"].tolist()
@@ -53,7 +53,7 @@ def read(state: dict[str, Any], learnt: bool) -> tuple[Track | Learnt, ...]:
         raise ValueError("the experts do not fit their numbers")
     banks = iter(begun)
     each = zip(pieces, corrections, flags, strict=True)
-    return tuple(Learnt(rows, correction, next(banks) if flag else None) for rows, correction, flag in each)
+    return tuple(LearntTrack(rows, correction, next(banks) if flag else None) for rows, correction, flag in each)
 
 
 def _check_names(state: dict[str, Any], learnt: bool) -> None:

@@ -56,7 +56,7 @@ class Track(NamedTuple):
         return Track(rows, 0, fit(*rows.T)) if len(rows) else self
 
 
-class Learnt(NamedTuple):
+class LearntTrack(NamedTuple):
     """The same with a memory that is learnt: the first rows (n, 3) with their correction, later a bank of experts."""
 
     rows: Array = _EMPTY
@@ -81,13 +81,13 @@ class Learnt(NamedTuple):
             return self.bank.bias, 1.0 + self.bank.slope, self.bank.factor
         return self.correction.bias, 1.0 + self.correction.slope, _factor(self.rows, self.correction)
 
-    def after(self, row: Sequence[float], limits: tuple[float, float]) -> Learnt:
+    def after(self, row: Sequence[float], limits: tuple[float, float]) -> LearntTrack:
         """Return the record with another row; an outcome on one of the limits is censored."""
         if self.bank is not None:
             return self._replace(bank=self.bank.after((row[0], row[1], row[2]), limits))
         return _of(np.concatenate([self.rows, [row]]))
 
-    def joined(self, other: Learnt, limits: tuple[float, float]) -> Learnt:
+    def joined(self, other: LearntTrack, limits: tuple[float, float]) -> LearntTrack:
         """Return the record of both."""
         if self.bank is not None and other.bank is not None:
             return self._replace(bank=self.bank.joined(other.bank))
@@ -101,12 +101,12 @@ class Learnt(NamedTuple):
         return out
 
 
-def _of(rows: Array) -> Learnt:
+def _of(rows: Array) -> LearntTrack:
     """Return the record of the first rows. Experts need an error or a spread to begin with: a constant has neither."""
     correction = fit(*rows.T)
     if len(rows) < START or correction == Correction():
-        return Learnt(rows[-START:], correction)
-    return Learnt(_EMPTY, Correction(), bank.started(rows, correction))
+        return LearntTrack(rows[-START:], correction)
+    return LearntTrack(_EMPTY, Correction(), bank.started(rows, correction))
 
 
 def _by_age(one: Array, other: Array) -> Array:
