@@ -1,6 +1,6 @@
 """Records to judge recalibration by: forecasts of Innsbruck, and generated ones with faults of many kinds.
 
-A generated record holds three years of daily temperatures (or rain) and an ensemble of eleven members. The world and
+A generated record holds four years of daily temperatures (or rain) and an ensemble of eleven members. The world and
 the ensemble's spread are drawn anew from the seed; so is the size of each fault, so that no single number fits them.
 """
 

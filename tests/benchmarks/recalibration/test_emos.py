@@ -50,7 +50,14 @@ def test_gradients(form: str) -> None:
     m, s, y = drawn()
     y = np.maximum(y, 0.0) if form == "censored normal" else y
     loss = emos.LOSSES[form]
-    assert check_grad(lambda p: loss(p, m, s, y)[0], lambda p: loss(p, m, s, y)[1], P) < 1e-6
+
+    def value(p: Array) -> float:
+        return loss(p, m, s, y)[0]
+
+    def gradient(p: Array) -> Array:
+        return loss(p, m, s, y)[1]
+
+    assert check_grad(value, gradient, P) < 1e-6
 
 
 def test_a_window_learns_the_bias() -> None:
