@@ -10,7 +10,7 @@ IN_RELEASE := $(subst $(BIN),$(VENV)-release/bin,$(PIP))
 # One process per core. Tests of one file run in one of them, since many share what takes long to compute.
 SHARED := -n auto --dist loadfile
 
-.PHONY: demo test test-extras test-adapters test-lowest coverage release-check check format bench bench-peers docs linkcheck judge look picture clean
+.PHONY: demo test test-extras test-adapters test-lowest coverage release-check check format bench bench-peers docs linkcheck judge judge-recalibration look picture clean
 
 demo: $(VENV)/user  ## the paper's synthetic figure at a small size
 	$(BIN)/overcast demo
@@ -84,6 +84,9 @@ docs: $(VENV)/docs  ## the site, in overcast-out/site; every page runs, and a wa
 
 linkcheck: $(VENV)/docs  ## links to other sites, which need a network
 	$(BIN)/sphinx-build --fail-on-warning --quiet -b linkcheck docs overcast-out/linkcheck
+
+judge-recalibration: $(VENV)/dev  ## recalibration against EMOS on sliding windows; resumes what was interrupted
+	OPENBLAS_NUM_THREADS=1 PYTHONPATH=benchmarks $(BIN)/python -m recalibration.judge --data $(DATA) --keep benchmarks/recalibration/results.json
 
 judge: $(VENV)/dev  ## the default against tuned opponents on problems in many units; resumes what was interrupted
 	PYTHONPATH=benchmarks $(BIN)/python -m untuned.judge --part all --keep benchmarks/untuned/results.json

@@ -52,10 +52,11 @@ bandit.plot().savefig("bandit.png")
     "scores": f"""
 {CALIBRATION}
 assert 0 < found.crps[0] < 1 and 0 < found.energy < 1
+assert "CRPS" in str(oc.calibration.verify(forecasts, [[float(i)] for i in range(5)]))
 """,
     "plot,scores": f"""
 {COMMAND}
-open("forecasts.csv", "w").write("temp,tempfc.1,tempfc.2\\n3,1,2\\n4,2,3\\n")
+open("forecasts.csv", "w").write("temp,tempfc.1,tempfc.2\\n" + "3,1,2\\n4,2,3\\n" * 6)
 command("calibrate", "forecasts.csv")
 """,
     "experiments": f"""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 from pathlib import Path
 from typing import Any
@@ -149,6 +150,9 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
     for wrong in (
         {"rows": np.zeros((3, 3))},
         {"new": np.zeros(1)},
+        {"begun": np.ones(2, dtype=np.int64)},
+        {"weights": np.zeros((1, 12, 5))},
+        {"lengths": np.array([3, 4])},
         {"corrections": np.zeros((2, 2))},
         other.state(),
     ):
@@ -207,3 +211,43 @@ def test_fitted_hyperparameters_leave_the_correction_alone() -> None:
     bandit.learn(waiting, 1.0, context=[2.0])
     assert bandit.recalibrated is not None
     assert bandit.recalibrated.outcomes == 16
+
+
+@pytest.mark.parametrize(
+    "recalibrate", [True, oc.Recalibrated(bounds=[(None, None), (-20.0, None)]), oc.Recalibrated(40)]
+)
+def test_a_life_is_replayed_to_the_last_bit_while_the_memory_is_learnt(tmp_path: Path, recalibrate: Any) -> None:
+    """Past the first twenty outcomes; records hold the points of corrected ensembles."""
+    model = oc.LinearModel(oc.features.Bilinear(), ridge=1.0)
+    given = oc.events.config(ACTIONS, model, oc.UCB(1.0), recalibrate=recalibrate)
+    bandit, life = oc.replay(given, []), []
+    for m, context in zip(*weather(40), strict=True):
+        decision = bandit.decide(forecast(m))
+        life.append(oc.events.decided(decision))
+        bandit.learn(decision, reward(decision.index, context), context=context)
+        life.append(oc.events.learnt(decision, reward(decision.index, context), context))
+    assert decision.move is not None
+    assert (decision.move.points is None) == (given["recalibrate"] == 40)
+    again = oc.replay(json.loads(json.dumps(given)), json.loads(json.dumps(life)))
+    same(bandit, again)
+    bandit.save(tmp_path / "bandit")
+    loaded = oc.Bandit.load(tmp_path / "bandit")
+    for other in (again, loaded):
+        assert other.recalibrated is not None
+        assert bandit.recalibrated is not None
+        assert other.recalibrated.config() == bandit.recalibrated.config()
+        for name, array in bandit.recalibrated.state().items():
+            np.testing.assert_array_equal(other.recalibrated.state()[name], array)
+
+
+def test_contexts_beyond_the_bounds_are_refused_and_change_nothing() -> None:
+    bandit = live(make(oc.Recalibrated(bounds=[(None, None), (-20.0, None)])), 25)
+    decision = bandit.decide(forecast(1.0))
+    before = repr(bandit)
+    with refused(
+        ValueError, "Recalibrated", "context must lie within the bounds (-20.0, None), got -30.0 in dimension 1"
+    ):
+        bandit.learn(decision, 1.0, context=[1.0, -30.0])
+    assert repr(bandit) == before
+    with refused(ValueError, "Recalibrated", "belief must have dimension 3 like bounds, got 2"):
+        make(oc.Recalibrated(bounds=[(0, None)] * 3)).decide(forecast(1.0))

@@ -140,7 +140,7 @@ def written(memory: Memory) -> tuple[dict[str, Any], Arrays]:
         "observed": memory.observed,
         "dim": memory.dim,
         "key": memory.stream.key,
-        "recalibrate": None if recalibrated is None else recalibrated.memory,
+        "recalibrate": None if recalibrated is None else recalibrated.config(),
     }
     if memory.context is not None:
         header["context"] = list(memory.context)
@@ -282,7 +282,7 @@ def _correction(header: dict[str, Any], arrays: Arrays, dim: int | None) -> Reca
         if _within("recalibrate.", arrays):
             raise ValueError("it holds corrections, but does not recalibrate")
         return None
-    out = Recalibrated(header["recalibrate"])
+    out = Recalibrated.of(header["recalibrate"])
     out.restore(_within("recalibrate.", arrays))
     if len(out.bias) not in (0, dim or len(out.bias)):
         raise ValueError("the corrections do not fit the contexts")

@@ -641,7 +641,7 @@ class Bandit:
             return belief, None, None
         self._check_dim(belief)
         stated = belief.stated_error()
-        move = self._recalibrated.move(stated)
+        move = self._recalibrated.move(belief, stated)
         return (belief, stated, None) if move is None else (belief.moved(*move), stated, Move(*move))
 
     def _is(self, index: int, action: Any) -> bool:

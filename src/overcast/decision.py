@@ -38,11 +38,12 @@ class Option:
 
 
 class Move(NamedTuple):
-    """How a belief was corrected before the decision, (c,) each (`Belief.moved`)."""
+    """How a belief was corrected before the decision, (c,) each, and points (n, c) or None (`Belief.moved`)."""
 
     shift: Array
     scale: Array
     blur: Array
+    points: Array | None = None
 
 
 class Manner(NamedTuple):
@@ -317,7 +318,7 @@ class Decision:
             "id": self.id,
             "time": self.time,
             "belief": self.belief.to_json(),
-            "move": None if move is None else {name: part.tolist() for name, part in move._asdict().items()},
+            "move": None if move is None else _move_json(move),
             "available": available,
             "action": action.tolist() if vector else _check.name("Decision: to_json", action),
             "index": self.index,
@@ -389,6 +390,13 @@ def label(action: Any, index: int) -> str:
 def _move(data: Any, dim: int) -> Move | None:
     if data is None:
         return None
-    if not isinstance(data, dict) or data.keys() != set(Move._fields):
-        raise ValueError(f"Decision: move must have {', '.join(Move._fields)}, got {_check.short(data)}")
-    return Move(*(_check.array("Decision", name, data[name], (dim,)) for name in Move._fields))
+    *names, last = Move._fields
+    if not isinstance(data, dict) or data.keys() - {last} != set(names):
+        raise ValueError(f"Decision: move must have {', '.join(names)}, got {_check.short(data)}")
+    points = _check.array("Decision", last, data[last], ("n", dim)) if last in data else None
+    shift, scale, blur = (_check.array("Decision", name, data[name], (dim,)) for name in names)
+    return Move(shift, scale, blur, points)
+
+
+def _move_json(move: Move) -> dict[str, Any]:
+    return {name: part.tolist() for name, part in move._asdict().items() if part is not None}

@@ -194,7 +194,7 @@ def _made(given: Any, model: Model | None, policy: Policy | None) -> Bandit:
     names, vectors, corrections = given["names"], given["vectors"], given["corrections"]
     recalibrate: bool | Recalibrated = False
     if given["recalibrate"] is not None:
-        recalibrate = Recalibrated(given["recalibrate"])
+        recalibrate = Recalibrated.of(given["recalibrate"])
     if corrections is not None:
         if not isinstance(recalibrate, Recalibrated) or not isinstance(corrections, dict):
             raise ValueError(f"replay: corrections must go with recalibrate, got {_check.short(corrections)}")

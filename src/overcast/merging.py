@@ -20,11 +20,11 @@ def merged(mine: Memory, theirs: Memory) -> Memory:
     out, other = mine.with_actions(actions, known), theirs.with_actions(actions, of)
     if other.model != out.model:
         raise ValueError(f"Bandit: merge needs the same model, got {theirs.model} for {mine.model}")
-    memories = [None if one.recalibrated is None else one.recalibrated.memory for one in (mine, theirs)]
-    if memories[0] != memories[1]:
+    given = [None if one.recalibrated is None else one.recalibrated.config() for one in (mine, theirs)]
+    if given[0] != given[1]:
         raise ValueError(
             "Bandit: merge needs two bandits that recalibrate alike, or two that do not: beliefs would differ; "
-            f"got memory {memories[1]} for {memories[0]}"
+            f"got {given[1]} for {given[0]}"
         )
     if other.learner is None:
         return out

@@ -248,3 +248,11 @@ def test_a_large_support_is_drawn_from() -> None:
 def test_an_error_cannot_be_stated_without_a_variance() -> None:
     with refused(ValueError, "Frozen", "mean and variance must exist", "cauchy"):
         Frozen(scipy.stats.cauchy()).stated_error()
+
+
+def test_points_take_the_place_of_a_belief() -> None:
+    moved = Gaussian([1.0, 2.0], 1.0).moved(1.0, 2.0, points=[[1.0, 2.0], [3.0, 4.0]])
+    assert isinstance(moved, Ensemble)
+    np.testing.assert_array_equal(moved.points, [[3.0, 5.0], [7.0, 9.0]])
+    with pytest.raises(ValueError, match="Gaussian: points must have shape"):
+        Gaussian([1.0], 1.0).moved(points=[[1.0, 2.0]])

@@ -78,7 +78,8 @@ def test_correlations_are_kept() -> None:
 def test_nothing_learnt_changes_nothing() -> None:
     belief = oc.Gaussian([1.0], 2.0)
     assert oc.Recalibrated()(belief) is belief
-    assert repr(oc.Recalibrated()) == "Recalibrated(memory=500; nothing learnt)"
+    assert repr(oc.Recalibrated()) == "Recalibrated(nothing learnt)"
+    assert repr(oc.Recalibrated(50)) == "Recalibrated(memory=50; nothing learnt)"
 
 
 def test_constants_stay_exactly_as_they_are() -> None:
@@ -102,7 +103,8 @@ def test_what_was_learnt_can_be_seen() -> None:
     assert (np.abs(fixed.slope - 1.0) < [0.25, 0.06]).all()
     np.testing.assert_allclose(fixed.factor, [4.0, 0.5 / np.sqrt(0.5)], rtol=0.28)
     assert fixed.outcomes == 150
-    assert repr(fixed).startswith("Recalibrated(memory=500; 150 outcomes, bias=[")
+    assert repr(fixed).startswith("Recalibrated(150 outcomes, bias=[")
+    assert ((fixed.memories > 10.0) & (fixed.memories <= 150.0)).all()
     assert taught("PointMass", days=5)[0].factor.tolist() == [np.inf, np.inf]
 
 
@@ -221,3 +223,47 @@ def test_what_does_not_fit_is_refused_and_changes_nothing() -> None:
     with refused(ValueError, "recalibrate", "one for each of the 1 beliefs"):
         recalibrate([raw], [])
     assert repr(fixed) == before
+
+
+def test_a_bias_that_follows_the_season_is_followed() -> None:
+    """Four years; what is left in any month of the last two stays below a third of 3, and four errors of 2/sqrt(30)."""
+    rng = np.random.default_rng(0)
+    days = np.arange(1460)
+    means = 10.0 - 8.0 * np.cos(2 * np.pi * days / 365) + rng.normal(0.0, 3.0, 1460)
+    outcomes = rng.normal(means + 3.0 * np.sin(2 * np.pi * days / 365), 2.0)
+    fixed = recalibrate([oc.Gaussian([m], 1.0) for m in means], outcomes)
+    errors = outcomes - np.array([belief.mean()[0] for belief in fixed])
+    months = errors[730:].reshape(-1, 10, 73).mean(axis=(0, 2))
+    assert np.abs(months).max() < 1.0
+    slow = recalibrate([oc.Gaussian([m], 1.0) for m in means], outcomes, memory=500)
+    left = outcomes - np.array([belief.mean()[0] for belief in slow])
+    assert np.abs(left[730:].reshape(-1, 10, 73).mean(axis=(0, 2))).max() > 1.5
+
+
+def test_bounds_hold_and_are_shown() -> None:
+    """Rain: nothing below zero, and dry days have their share. Ensembles and normal forecasts alike."""
+    rng = np.random.default_rng(0)
+    latent = rng.normal(0.0, 2.0, 300)
+    outcomes = np.maximum(latent + rng.normal(size=300), 0.0)
+    for kind in ("ensemble", "normal"):
+        fixed = oc.Recalibrated(bounds=(0, None))
+        assert repr(fixed) == "Recalibrated(bounds=(0.0, None); nothing learnt)"
+        for m, y in zip(latent, outcomes, strict=True):
+            members = np.maximum(m + rng.normal(size=(7, 1)), 0.0)
+            belief = oc.Ensemble(members) if kind == "ensemble" else oc.Gaussian([max(m, 0.0)], 1.0)
+            fixed.learn(belief, [y])
+        better = fixed(oc.Ensemble(np.zeros((7, 1))) if kind == "ensemble" else oc.Gaussian([0.0], 1.0))
+        assert isinstance(better, oc.Ensemble)
+        assert better.points.min() == 0.0
+        assert 0.4 < better.cdf([0.0])[0] < 0.95
+        testing.check_belief(better)
+    with refused(ValueError, "Recalibrated", "context must lie within the bounds (0.0, None), got -1.0 in dimension 0"):
+        fixed.learn(oc.Gaussian([0.0], 1.0), [-1.0])
+    assert oc.Recalibrated(bounds=(0, None)).joined(fixed).outcomes == 300
+
+
+def test_correctors_of_other_kinds_are_not_joined() -> None:
+    one, other = taught("Gaussian", 5)[0], oc.Recalibrated(memory=50)
+    other.learn(KINDS["Gaussian"](np.array([1.0, 2.0])), [1.0, 2.0])
+    with refused(ValueError, "Recalibrated", "memory must be that of the other, 50, got None"):
+        one.joined(other)

@@ -21,7 +21,14 @@ FILES = {"csv", "html", "json", "md", "parquet", "pdf", "png", "py", "toml", "tx
 OTHERS = {"concurrent"}  # packages of others
 
 #: what lower-case words at the start of a path stand for, besides the package's modules
-INSTANCES = {"bandit": "Bandit", "belief": "Belief", "decision": "Decision", "features": "FeatureMap", "runs": "Runs"}
+INSTANCES = {
+    "bandit": "Bandit",
+    "belief": "Belief",
+    "decision": "Decision",
+    "found": "Verification",
+    "features": "FeatureMap",
+    "runs": "Runs",
+}
 
 MODULES = {module.__name__.removeprefix("overcast."): module for module in modules(oc)}
 CLASSES = {

@@ -202,7 +202,13 @@ class Belief(Beliefs):
         found = self._quantile(np.atleast_1d(level))
         return found if level.ndim else found[0]
 
-    def moved(self, shift: ArrayLike = 0.0, scale: ArrayLike = 1.0, blur: ArrayLike = 0.0) -> Belief:
+    def moved(
+        self,
+        shift: ArrayLike = 0.0,
+        scale: ArrayLike = 1.0,
+        blur: ArrayLike = 0.0,
+        points: ArrayLike | None = None,
+    ) -> Belief:
         """Return the belief about shift + scale * c + blur * z, where z is standard normal and independent of c.
 
         It keeps its class if possible (a moved Gaussian is a Gaussian), so that exact expectations stay exact.
@@ -211,8 +217,12 @@ class Belief(Beliefs):
         ----------
         shift, scale : (c,) arrays, or one number for all dimensions; scale >= 0
         blur : the same, >= 0; meant for dimensions of variance zero, others may lose the shape of their distribution
+        points : (n, c) contexts that take the belief's place before all this, as many for each of its members
         """
         name = type(self).__name__
+        if points is not None:
+            array = _check.array(name, "points", points, ("n", self.dim))
+            return self._placed(array).moved(shift, scale, blur)
         by = _coordinates.for_each(name, "shift", shift, self.dim)
         times = _coordinates.for_each(name, "scale", scale, self.dim, at_least=0.0)
         around = _coordinates.for_each(name, "blur", blur, self.dim, at_least=0.0)
@@ -348,6 +358,12 @@ class Belief(Beliefs):
         if finite is None:
             raise NoClosedForm(f"{name}: {what} no closed form; ask Ensemble(belief.sample(n, rng)) instead")
         return finite
+
+    def _placed(self, points: Array) -> Belief:
+        """Return the ensemble of these points (n, c)."""
+        from overcast.beliefs.ensemble import Ensemble
+
+        return Ensemble(points)
 
     def _moved(self, shift: Array, scale: Array, blur: Array) -> Belief:
         """Return the moved belief; all arrays (c,)."""

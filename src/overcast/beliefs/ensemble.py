@@ -106,6 +106,14 @@ class Ensemble(Belief):
     def __repr__(self) -> str:
         return f"Ensemble({len(self.points)} points, dim={self.dim}{'' if self._uniform else ', weighted'})"
 
+    def _placed(self, points: Array) -> Ensemble:
+        """Return the points with the weights of the members that they stand for, those of none left out."""
+        weights = self.weights[self.weights > 0.0]
+        copies, rest = divmod(len(points), len(weights))
+        if self._uniform or rest:
+            return Ensemble(points)
+        return Ensemble(points, np.repeat(weights / copies, copies))
+
     def _moved(self, shift: Array, scale: Array, blur: Array) -> Ensemble:
         """Blur every member along each blurred dimension in turn, which adds these variances."""
         points, weights, at = shift + scale * self.points, self.weights, np.flatnonzero(blur)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtrit
+from scipy.special import bdtr, stdtrit
 
 from overcast import _check, _html
 from overcast._check import Array
@@ -78,6 +78,18 @@ class Calibration:
         """
         edges = np.arange(_check.integer("Calibration", "bins", bins, at_least=1) + 1) / bins
         return np.array([self._mass(low, high).mean(axis=0) for low, high in pairwise(edges.tolist())])
+
+    def band(self, bins: int = 10, level: float = 0.9) -> tuple[float, float]:
+        """Return between which shares a bar of `histogram` lies with probability `level` if forecasts are right.
+
+        These are quantiles of the binomial distribution: outcomes count as independent.
+        """
+        bins = _check.integer("Calibration", "bins", bins, at_least=1)
+        level = _check.number("Calibration", "level", level, above=0.0, below=1.0)
+        counts = np.arange(len(self) + 1.0)
+        below = bdtr(counts, len(self), 1.0 / bins)
+        low, high = np.searchsorted(below, [0.5 - 0.5 * level, 0.5 + 0.5 * level]).tolist()
+        return low / len(self), high / len(self)
 
     @cached_property
     def members(self) -> int | None:

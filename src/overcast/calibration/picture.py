@@ -27,21 +27,29 @@ def draw(found: Calibration, after: Calibration | None = None) -> Figure:
         axes = figure.subplots(rows, columns, squeeze=False)
         for i, row in enumerate(axes):
             for ax, (calibration, title, color) in zip(row, drawn, strict=False):
-                _histogram(ax, calibration, i, f"{found.names[i]}: forecasts {title}", color)
-            _coverage(row[-1], drawn, i)
+                histogram(ax, calibration, i, f"{found.names[i]}: forecasts {title}", color)
+            coverage(row[-1], drawn, i)
             row[-1].set_title(f"{found.names[i]}: coverage (below the line: over-confident)", fontsize=10)
         figure.suptitle(f"Forecasts and what happened, {len(found):,} outcomes", fontsize=11)
     return figure
 
 
-def _histogram(ax: Axes, found: Calibration, i: int, title: str, color: str) -> None:
+def ink() -> str:
+    """Return the colour of lines that are no data: that of text, so that it shows on dark paper too."""
+    return str(matplotlib.rcParams["text.color"])
+
+
+def histogram(ax: Axes, found: Calibration, i: int, title: str, color: str) -> None:
+    """Draw the places of outcomes, with the band in which bars of right forecasts lie."""
     ranked = found.members is not None and found.members <= 2 * BINS and not found.sure[i]
     bins = found.members + 1 if ranked and found.members is not None else BINS
     shares = 100 * found.histogram(bins)[:, i]
     edges = np.arange(bins) if ranked else (np.arange(bins) + 0.5) / bins
     ax.bar(edges, shares, width=0.9 if ranked else 0.9 / bins, color=color)
-    ax.axhline(100 / bins, color="black", linewidth=1.2, linestyle="--", label="if forecasts were right")
-    ax.set_ylim(0, max(1.15 * shares.max(), 260 / bins))
+    low, high = found.band(bins)
+    ax.axhspan(100 * low, 100 * high, color=ink(), alpha=0.18, linewidth=0, label="90 % of bars, if right")
+    ax.axhline(100 / bins, color=ink(), linewidth=1.2, linestyle="--")
+    ax.set_ylim(0, max(1.15 * shares.max(), 260 / bins, 130 * high))
     ax.set_title(title, fontsize=10)
     ax.set_ylabel("% of outcomes")
     if ranked:
@@ -52,8 +60,9 @@ def _histogram(ax: Axes, found: Calibration, i: int, title: str, color: str) -> 
     ax.legend(loc="upper center", fontsize=9)
 
 
-def _coverage(ax: Axes, drawn: list[tuple[Calibration, str, str]], i: int) -> None:
-    ax.plot([0, 100], [0, 100], color="black", linewidth=1.2, linestyle="--")
+def coverage(ax: Axes, drawn: list[tuple[Calibration, str, str]], i: int) -> None:
+    """Draw the share of outcomes within intervals of each nominal level."""
+    ax.plot([0, 100], [0, 100], color=ink(), linewidth=1.2, linestyle="--")
     for found, title, color in drawn:
         # Members forecast no interval beyond the outermost ones.
         most = float(found.reaches[:, i].min()) or 1.0

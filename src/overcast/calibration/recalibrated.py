@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,52 +12,35 @@ from overcast import _check, _html
 from overcast._check import Array
 from overcast.adapters import as_belief
 from overcast.beliefs import Belief
-from overcast.calibration.fit import Correction, fit
+from overcast.calibration import reshape, stored
+from overcast.calibration.bounds import Range, ranges
+from overcast.calibration.track import LearntTrack, Track
 
-#: how many of the latest outcomes a correction goes by
-MEMORY = 500
 # Larger forecasts and outcomes would overflow when their squares are added up.
 MAX_SIZE = 1e150
-# A correction is renewed once the outcomes since the last one are this share of those it goes by.
-STALE = 0.02
 # A spread below this share of the corrected one counts as none: stretching it would blow up rounding errors.
 NEGLIGIBLE = 1e-9
-
-
-class Track(NamedTuple):
-    """The record of one dimension: rows of mean, spread and outcome (n, 3), how many are new, and the correction."""
-
-    rows: Array = _check.read_only(np.empty((0, 3)))
-    new: int = 0
-    correction: Correction = Correction()
-
-    def after(self, row: Sequence[float], memory: int) -> Track:
-        """Return the record with another row."""
-        rows = np.concatenate([self.rows[max(0, len(self.rows) + 1 - memory) :], [row]])
-        if self.new + 1 < STALE * len(rows):
-            return Track(rows, self.new + 1, self.correction)
-        return Track(rows, 0, fit(*rows.T))
-
-    def joined(self, other: Track, memory: int) -> Track:
-        """Return the record of both, the latest rows of each."""
-        ages = np.concatenate([np.arange(len(self.rows), 0, -1), np.arange(len(other.rows), 0, -1)])
-        rows = np.concatenate([self.rows, other.rows])[np.argsort(-ages, kind="stable")][-memory:]
-        return Track(rows, 0, fit(*rows.T)) if len(rows) else self
 
 
 class Recalibrated:
     """Learn the bias and spread of forecasts' errors from contexts as they are revealed, and correct beliefs by them.
 
-    Each dimension has its own correction (`calibration.fit`): its mean is regressed on the forecast's mean, and its
-    spread is stretched or shrunk to the size of the errors so far. The correction grows with the evidence. Beliefs stay
-    of their kind if possible and keep their correlations; a forecast without spread gets one from the errors, so that a
-    point becomes normal. Dimensions that never err, such as constants, stay as they are. Wild outcomes do little harm
-    while they are fewer than a fifth. Each of the first two errors counts as 30 spreads at most; if forecasts have no
-    spread, it counts in full. A `Sampler` is drawn from 10,000 times to estimate its mean and spread.
+    Each dimension has its own correction: its mean is regressed on the forecast's mean, and its spread is stretched or
+    shrunk to the size of the errors so far. How far back errors count is learnt: experts with many memories run side by
+    side, weighed by how well they would have forecast (`calibration.bank`). The correction grows with the evidence.
+
+    Beliefs stay of their kind if possible and keep the order of their members: an ensemble of up to 200 members becomes
+    one with the quantiles of a normal distribution, of 50 members or more. A forecast without spread gets one from the
+    errors, so that a point becomes normal. Dimensions that never err, such as constants, stay as they are. Wild
+    outcomes do little harm while they are fewer than a fifth. Each of the first two errors counts as 30 spreads at
+    most; if forecasts have no spread, it counts in full. A `Sampler` is drawn from 10,000 times to estimate its mean
+    and spread.
 
     Parameters
     ----------
-    memory : how many of the latest outcomes to go by; fewer follow a change in the forecasts sooner
+    memory : None to learn it; or how many of the latest outcomes to go by
+    bounds : (low, high) of all outcomes, None for no bound, or one such pair per dimension: (0, None) for rain.
+        Corrected beliefs are ensembles within the bounds, with their share of members on a bound
 
     Examples
     --------
@@ -69,12 +52,13 @@ class Recalibrated:
     ...     fixed.learn(forecast, context=rng.normal(forecast.mean() + 2.0, 3.0))  # two too low, and far too sure
     >>> better = fixed(Gaussian([20.0], 1.0))
     >>> better.mean().round(1), np.sqrt(better.variance()).round(1)
-    (array([22.]), array([2.9]))
+    (array([21.9]), array([3.]))
     """
 
-    def __init__(self, memory: int = MEMORY) -> None:
-        self.memory = _check.integer("Recalibrated", "memory", memory, at_least=2)
-        self._tracks: tuple[Track, ...] = ()
+    def __init__(self, memory: int | None = None, bounds: Any = None) -> None:
+        self.memory = None if memory is None else _check.integer("Recalibrated", "memory", memory, at_least=2)
+        self._ranges = ranges(bounds)
+        self._tracks: tuple[Track | LearntTrack, ...] = ()
 
     def __call__(self, belief: Any) -> Belief:
         """Return the belief, or anything `as_belief` takes, corrected by the outcomes so far."""
@@ -95,31 +79,44 @@ class Recalibrated:
         self.take(self.lesson(belief.stated_error(), context))
 
     @property
+    def bounds(self) -> tuple[tuple[float | None, float | None], ...] | None:
+        """The bounds of outcomes, one pair for all dimensions or one each; None if there are none."""
+        return tuple(one.pair() for one in self._ranges) or None
+
+    @property
     def outcomes(self) -> int:
         """How many outcomes the corrections go by."""
-        return max((len(track.rows) for track in self._tracks), default=0)
+        return max((track.size for track in self._tracks), default=0)
+
+    @property
+    def memories(self) -> Array:
+        """(c,) how many of the latest outcomes the corrections go by: with experts, their weighted harmonic mean."""
+        banks = ((track, track.bank if isinstance(track, LearntTrack) else None) for track in self._tracks)
+        return np.array([track.size if bank is None else bank.memory for track, bank in banks], dtype=float)
 
     @property
     def bias(self) -> Array:
-        """(c,) the correction of the usual forecast's mean."""
-        return np.array([track.correction.bias for track in self._tracks])
+        """(c,) the correction of the usual forecast's mean; of the root of its distance if there is one bound."""
+        return np.array([track.summary[0] for track in self._tracks])
 
     @property
     def slope(self) -> Array:
         """(c,) how far the corrected mean moves when the forecast's mean moves by one."""
-        return np.array([1.0 + track.correction.slope for track in self._tracks])
+        return np.array([track.summary[1] for track in self._tracks])
 
     @property
     def factor(self) -> Array:
         """(c,) multiplies the usual spread: above 1 if over-confident, 1 for constants, infinite if sure but wrong."""
-        return np.array([_factor(track) for track in self._tracks])
+        return np.array([track.summary[2] for track in self._tracks])
 
     def __repr__(self) -> str:
-        if not self.outcomes:
-            return f"Recalibrated(memory={self.memory}; nothing learnt)"
+        made = [] if self.memory is None else [f"memory={self.memory}"]
+        made += [] if self.bounds is None else [f"bounds={self.bounds[0] if len(self.bounds) == 1 else self.bounds}"]
         known = {"bias": self.bias, "slope": self.slope, "factor": self.factor}
+        known |= {} if self.memory is not None else {"memory": self.memories}
         learnt = ", ".join(f"{name}=[{', '.join(f'{x:.3g}' for x in values)}]" for name, values in known.items())
-        return f"Recalibrated(memory={self.memory}; {self.outcomes} outcomes, {learnt})"
+        said = f"{self.outcomes} outcomes, {learnt}" if self.outcomes else "nothing learnt"
+        return f"Recalibrated({'; '.join([*made, said])})"
 
     def _repr_html_(self) -> str:
         """Return the correction of each dimension as a table, for notebooks."""
@@ -130,35 +127,40 @@ class Recalibrated:
 
     def correct(self, belief: Belief, stated: Array) -> Belief:
         """Return the belief corrected; `stated` (2, c) is its `stated_error`."""
-        move = self.move(stated)
+        move = self.move(belief, stated)
         return belief if move is None else belief.moved(*move)
 
-    def move(self, stated: Array) -> tuple[Array, Array, Array] | None:
-        """Return shift, scale and blur (c,) that correct a belief (`Belief.moved`), given its `stated_error` (2, c).
+    def move(self, belief: Belief, stated: Array) -> tuple[Array, Array, Array, Array | None] | None:
+        """Return shift, scale and blur (c,), and points (n, c) or None, that correct a belief (`Belief.moved`).
 
-        None if it stays as it is.
+        `stated` (2, c) is its `stated_error`. None if it stays as it is.
         """
         c = stated.shape[1]
         self._fitting(c)
         _check_size("belief", stated)
         if not self.outcomes:
             return None
+        each = list(zip(self._tracks, self._each(c), stated.T.tolist(), strict=True))
+        found = [track.predicted(*_inward(bounds, m, s)) for track, bounds, (m, s) in each]
         shift, scale, blur = np.zeros(c), np.ones(c), np.zeros(c)
-        for i, (track, m, s) in enumerate(zip(self._tracks, *stated, strict=True)):
-            correction = track.correction
-            if correction == Correction():
+        if self._reshapes(belief, c):
+            margins = [None if one is None else (*one, e[1]) for one, e in zip(found, each, strict=True)]
+            return shift, scale, blur, reshape.members(belief, margins)
+        for i, ((_, _, (m, s)), one) in enumerate(zip(each, found, strict=True)):
+            if one is None:
                 continue
-            mean, deviation = correction.mean(m), correction.deviation(s)
+            mean, deviation = one
             if s > NEGLIGIBLE * deviation:
                 scale[i] = deviation / s
             else:
                 blur[i] = deviation
             shift[i] = mean - scale[i] * m
-        return shift, scale, blur
+        return shift, scale, blur, None
 
-    def lesson(self, stated: Array, context: ArrayLike | Belief) -> tuple[Track, ...]:
+    def lesson(self, stated: Array, context: ArrayLike | Belief) -> tuple[Track | LearntTrack, ...]:
         """Return the records with another outcome, for `take` to adopt."""
         c = stated.shape[1]
+        self._fitting(c)
         if isinstance(context, Belief):
             if context.dim != c:
                 raise ValueError(f"Recalibrated: context must have dimension {c}, got {context.dim}")
@@ -167,58 +169,101 @@ class Recalibrated:
             known, values = np.ones(c, dtype=bool), _check.vector("Recalibrated", "context", context, c)
         _check_size("belief", stated)
         _check_size("context", values[known])
-        rows = np.column_stack([*stated, values]).tolist()
-        each = zip(self._tracks or (Track(),) * c, rows, known, strict=True)
-        return tuple(track.after(row, self.memory) if told else track for track, row, told in each)
+        out = list(self._tracks or (self._fresh(),) * c)
+        for i, bounds in enumerate(self._each(c)):
+            m, s, y = float(stated[0, i]), float(stated[1, i]), float(values[i])
+            if not known[i]:
+                continue
+            if not bounds.low <= y <= bounds.high:
+                must = f"context must lie within the bounds {bounds.pair()}"
+                raise ValueError(f"Recalibrated: {must}, got {y} in dimension {i}")
+            row, track = (*_inward(bounds, m, s), y if bounds.free else bounds.inward(y)), out[i]
+            if isinstance(track, LearntTrack):
+                out[i] = track.after(row, bounds.limits)
+            else:
+                out[i] = track.after(row, self.memory or 0)
+        return tuple(out)
 
-    def take(self, lesson: tuple[Track, ...]) -> None:
+    def take(self, lesson: tuple[Track | LearntTrack, ...]) -> None:
         """Adopt the records that `lesson` returned."""
         self._tracks = lesson
 
     def joined(self, other: Recalibrated) -> Recalibrated:
         """Return a corrector that has learnt from the latest outcomes of both."""
-        out = Recalibrated(self.memory)
-        if self._tracks and other._tracks:
-            both = zip(self._tracks, other._tracks, strict=True)
-            out._tracks = tuple(mine.joined(theirs, self.memory) for mine, theirs in both)
-        else:
+        out = Recalibrated(self.memory, self.bounds)
+        if not self._tracks or not other._tracks:
             out._tracks = self._tracks or other._tracks
+            return out
+        joined: list[Track | LearntTrack] = []
+        for mine, theirs, bounds in zip(self._tracks, other._tracks, self._each(len(self._tracks)), strict=True):
+            if isinstance(mine, LearntTrack) and isinstance(theirs, LearntTrack):
+                joined.append(mine.joined(theirs, bounds.limits))
+            elif isinstance(mine, Track) and isinstance(theirs, Track):
+                joined.append(mine.joined(theirs, self.memory or 0))
+            else:
+                raise ValueError(f"Recalibrated: memory must be that of the other, {other.memory}, got {self.memory}")
+        out._tracks = tuple(joined)
         return out
+
+    def config(self) -> Any:
+        """Return memory and bounds as JSON data, a number if that is all; `of` makes a corrector from them."""
+        if self.memory is not None and self.bounds is None:
+            return self.memory
+        return {"memory": self.memory, "bounds": None if self.bounds is None else [list(one) for one in self.bounds]}
+
+    @classmethod
+    def of(cls, config: Any) -> Recalibrated:
+        """Return a corrector with the memory and bounds that `config` returned."""
+        if not isinstance(config, dict):
+            return cls(config)
+        if config.keys() != {"memory", "bounds"}:
+            raise ValueError(f"Recalibrated: config must have memory and bounds, got {_check.short(config)}")
+        return cls(config["memory"], config["bounds"])
 
     def state(self) -> dict[str, Array]:
         """Return the records as arrays."""
-        return {
-            "rows": np.concatenate([track.rows for track in self._tracks]) if self._tracks else np.empty((0, 3)),
-            "lengths": np.array([len(track.rows) for track in self._tracks], dtype=np.int64),
-            "new": np.array([track.new for track in self._tracks], dtype=np.int64),
-            "corrections": np.array([track.correction for track in self._tracks]).reshape(-1, len(Correction())),
-        }
+        return stored.written(self._tracks, self.memory is None)
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore the records that `state` returned."""
-        lengths = state["lengths"].tolist()
-        _check_size("rows", state["rows"])
-        if any(length < 0 for length in lengths) or sum(lengths) != len(state["rows"]):
-            raise ValueError("the outcomes do not fit their numbers")
-        pieces = np.split(state["rows"].reshape(-1, 3), np.cumsum(lengths)[:-1]) if lengths else []
-        corrections = [Correction(*row) for row in state["corrections"].reshape(-1, len(Correction())).tolist()]
-        _check_size("spread", np.array([correction.usual for correction in corrections]))
-        self._tracks = tuple(Track(*parts) for parts in zip(pieces, state["new"].tolist(), corrections, strict=True))
+        tracks = stored.read(state, self.memory is None)
+        for track in tracks:
+            _check_size("rows", track.rows)
+            _check_size("spread", np.array([track.correction.usual]))
+        self._tracks = tracks
+
+    def _fresh(self) -> Track | LearntTrack:
+        return LearntTrack() if self.memory is None else Track()
+
+    def _each(self, c: int) -> tuple[Range, ...]:
+        """Return the range of each of c dimensions."""
+        return self._ranges if len(self._ranges) > 1 else (self._ranges or (Range(),)) * c
+
+    def _reshapes(self, belief: Belief, c: int) -> bool:
+        """Whether the corrected belief has a shape of its own; with a memory in numbers only bounds require it."""
+        each = self._each(c)
+        return reshape.by_margins(belief, each) if self.memory is None else any(not one.free for one in each)
 
     def _fitting(self, dim: int) -> None:
         if self._tracks and dim != len(self._tracks):
             raise ValueError(f"Recalibrated: belief must have dimension {len(self._tracks)}, got {dim}")
+        if len(self._ranges) > 1 and dim != len(self._ranges):
+            raise ValueError(f"Recalibrated: belief must have dimension {len(self._ranges)} like bounds, got {dim}")
 
 
-def recalibrate(beliefs: Iterable[Any], outcomes: ArrayLike, memory: int = MEMORY) -> list[Belief]:
+def recalibrate(
+    beliefs: Iterable[Any], outcomes: ArrayLike, memory: int | None = None, bounds: Any = None
+) -> list[Belief]:
     """Return t forecasts, each corrected by the outcomes (t, c) of those before it, or (t,) for one dimension.
+
+    `memory` and `bounds` are those of `Recalibrated`.
 
     Examples
     --------
     >>> recalibrate([[20.0], [21.0], [25.0]], [23.0, 24.0, 28.0])[-1].mean()  # three too low twice
     array([26.2])
     """
-    fixed, forecasts, out = Recalibrated(memory), list(beliefs), []
+    fixed, forecasts, out = Recalibrated(memory, bounds), list(beliefs), []
     happened = _check.floats("recalibrate", "outcomes", outcomes)
     if happened.ndim == 0 or len(happened) != len(forecasts):
         must = f"recalibrate: outcomes must be one for each of the {len(forecasts)} beliefs"
@@ -237,10 +282,6 @@ def _check_size(name: str, values: Array) -> None:
             raise ValueError(f"Recalibrated: {must}, got {value}; leave out values that stand for missing ones")
 
 
-def _factor(track: Track) -> float:
-    correction = track.correction
-    if correction == Correction():
-        return 1.0
-    spreads = track.rows[:, 1]
-    usual = float(np.sqrt(np.mean((spreads / (spreads.max() or 1.0)) ** 2))) * float(spreads.max())
-    return correction.deviation(usual) / usual if usual > 0.0 else np.inf
+def _inward(bounds: Range, m: float, s: float) -> tuple[float, float]:
+    """Return a forecast's mean and spread in terms of the normal variable behind outcomes with bounds."""
+    return (m, s) if bounds.free else (bounds.inward(m), bounds.spread(m, s))

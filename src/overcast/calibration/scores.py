@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from overcast._check import Array
 from overcast.beliefs import Belief, NoClosedForm
@@ -32,6 +33,47 @@ def crps(beliefs: Sequence[Belief], outcomes: Array) -> Array:
             points, weights = belief.support() or _quantiles(belief)
             row[:] = sr.crps_ensemble(y, points.T, ens_w=np.tile(weights, (len(y), 1)), estimator="nrg")
     return out
+
+
+def fair_crps(beliefs: Sequence[Belief], outcomes: Array) -> Array:
+    """Return the fair CRPS of each outcome, shape (t, c): that of the distribution which members are drawn from.
+
+    E|X - X'| is the mean over pairs of different members (Ferro 2014), so that ensembles of different sizes compare.
+    Weighted members and single ones have no such score and get nan; beliefs that are no ensembles keep their CRPS.
+    """
+    sr = _library()
+    out = crps(beliefs, outcomes)
+    for row, belief, y in zip(out, beliefs, outcomes, strict=True):
+        if belief.members is None or (finite := belief.support()) is None:
+            continue
+        points, weights = finite
+        fair = len(points) > 1 and bool((weights == weights[0]).all())
+        row[:] = sr.crps_ensemble(y, points.T, estimator="fair") if fair else np.nan
+    return out
+
+
+def pinball(values: Array, levels: Array, outcomes: Array) -> Array:
+    """Return the pinball score of each quantile (t, q, c) at its level (q,), given outcomes (t, c); lower is better.
+
+    (1{y <= value} - level) (value - y): twice its mean over all levels is the CRPS.
+    """
+    y = np.broadcast_to(outcomes[:, None, :], values.shape)
+    return np.asarray(_library().quantile_score(y, values, np.broadcast_to(levels[:, None], values.shape)))
+
+
+def interval(low: Array, high: Array, outcomes: Array, level: float) -> Array:
+    """Return the interval score of central intervals of a nominal level, all arrays (t, c); lower is better.
+
+    The width, plus 2 / (1 - level) times the distance by which an outcome misses: 2 / (1 - level) times the pinball
+    scores of the ends added up.
+    """
+    flat = _library().interval_score(outcomes.ravel(), low.ravel(), high.ravel(), 1.0 - level)
+    return np.asarray(flat).reshape(outcomes.shape)
+
+
+def brier(probabilities: Array, happened: NDArray[np.bool_]) -> Array:
+    """Return the Brier score (probability - 1{happened})^2 of each forecast of an event, shape (t,)."""
+    return np.asarray(_library().brier_score(happened.astype(np.float64), probabilities))
 
 
 def energy(beliefs: Sequence[Belief], outcomes: Array) -> Array:

@@ -5,8 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+#: what may stand between the cells of a table, the first one where several are as frequent
+DELIMITERS = (",", ";", "\t", "|")
+NAMES = {";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
+DECIMAL = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
 
 
 def bad(path: Path, line: int, text: str) -> ValueError:
@@ -26,28 +32,46 @@ def lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
             yield number, text.rstrip("\r\n")
 
 
-def table(path: Path, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the line number and the cells by column of each row of a CSV file that has the columns `needed`."""
+def delimiter(path: Path) -> str:
+    """Return what stands between the cells of a table, by its first line; a space means any number of them."""
+    first = next((text for _, text in lines(path, "utf-8-sig")), "")
+    outside = re.sub(r'"[^"]*"', "", first)
+    counts = {mark: outside.count(mark) for mark in DELIMITERS}
+    best = max(counts, key=lambda mark: counts[mark])
+    if counts[best]:
+        return best
+    return " " if " " in outside.strip() else ","
+
+
+def table(path: Path, needed: Sequence[str], mark: str = ",") -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the line number and the cells by column of each row of a table that has the columns `needed`.
+
+    `mark` stands between cells. If it is no comma, a comma within a number is a decimal point.
+    """
     numbered = lines(path, "utf-8-sig")
     number, first = next(numbered, (1, ""))
-    columns = _cells(path, number, first) if first else []
+    columns = _cells(path, number, first, mark) if first else []
     wrong = [f"{name} is missing" for name in needed if name not in columns]
     wrong += [f"{name} comes twice" for name in columns if columns.count(name) > 1]
     if wrong:
         found = ", ".join(columns) or "none"
         raise bad(path, number, f"expected columns {', '.join(needed)}; {wrong[0]}; found {found}")
     for number, text in numbered:
-        cells = _cells(path, number, text)
+        cells = _cells(path, number, text, mark)
         if len(cells) != len(columns):
             raise bad(path, number, f"expected {len(columns)} cells, got {len(cells)}")
+        if mark != ",":
+            cells = [cell.replace(",", ".") if DECIMAL.fullmatch(cell) else cell for cell in cells]
         yield number, dict(zip(columns, cells, strict=True))
 
 
-def _cells(path: Path, line: int, text: str) -> list[str]:
+def _cells(path: Path, line: int, text: str, mark: str) -> list[str]:
     try:
-        return [cell.strip() for cell in next(csv.reader([text], strict=True))]
+        if mark == " ":
+            return [cell.strip() for cell in next(csv.reader([" ".join(text.split())], delimiter=mark, strict=True))]
+        return [cell.strip() for cell in next(csv.reader([text], delimiter=mark, strict=True))]
     except csv.Error as error:
-        raise bad(path, line, f"expected cells between commas, got {error}") from None
+        raise bad(path, line, f"expected cells between {NAMES.get(mark, 'commas')}, got {error}") from None
 
 
 def real(path: Path, line: int, name: str, text: str) -> float:

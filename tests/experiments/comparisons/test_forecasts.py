@@ -16,7 +16,7 @@ from overcast.experiments.comparisons.forecasts import DEGREES, Found, Job, Shor
 from real_data import FOLDER, needs
 
 pytest.importorskip("scoringrules")
-FILES = {"summary.json", "figure.png", "figure.pdf", "calibration.png", "calibration.pdf", "parts"}
+FILES = {"summary.json", "figure.png", "figure.pdf", "calibration.png", "calibration.pdf", "verification.png", "parts"}
 
 
 def found_in(record: ForecastRecord, regret: np.ndarray[tuple[int, int, int], np.dtype[np.float64]]) -> Found:

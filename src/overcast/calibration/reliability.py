@@ -1,0 +1,91 @@
+"""Forecasts of an event against how often it happened (Dimitriadis, Gneiting & Jordan 2021).
+
+Isotonic regression estimates with which frequency an event happens at each forecast probability. That rises with the
+probability, and no bins have to be chosen. With r those frequencies, p the probabilities, y the outcomes and b the
+Brier score,
+
+    miscalibration = b(p, y) - b(r, y),  discrimination = b(mean y, y) - b(r, y),  uncertainty = b(mean y, y)
+
+are never negative, and b(p, y) = miscalibration - discrimination + uncertainty.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import isotonic_regression
+
+from overcast._check import Array
+
+#: probability with which the frequencies of right forecasts lie within the band, at each probability
+LEVEL = 0.9
+# Records that right forecasts could have had, from which the band is taken.
+RESAMPLES = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Reliability:
+    """How probabilities (t,) of an event did.
+
+    text : the event
+    probabilities, happened : (t,) the forecasts, and whether it happened
+    values, frequencies, counts : (v,) the probabilities that came up, how often it happened then, and their number
+    low, high : (v,) the band of frequencies if forecasts were right
+    """
+
+    text: str
+    probabilities: Array
+    happened: NDArray[np.bool_]
+    values: Array
+    frequencies: Array
+    counts: NDArray[np.intp]
+    low: Array
+    high: Array
+
+    @property
+    def brier(self) -> float:
+        """The mean Brier score; lower is better."""
+        return float(np.mean((self.probabilities - self.happened) ** 2))
+
+    @property
+    def uncertainty(self) -> float:
+        """The Brier score of the overall frequency as a constant forecast."""
+        rate = float(self.happened.mean())
+        return rate * (1.0 - rate)
+
+    @property
+    def miscalibration(self) -> float:
+        """What the score would gain if probabilities were replaced by the frequencies at them."""
+        return self.brier - self._best
+
+    @property
+    def discrimination(self) -> float:
+        """What those frequencies gain over a constant forecast."""
+        return self.uncertainty - self._best
+
+    @property
+    def skill(self) -> float:
+        """1 - score / uncertainty; nan if it happened always or never."""
+        return 1.0 - self.brier / self.uncertainty if self.uncertainty > 0.0 else np.nan
+
+    @property
+    def _best(self) -> float:
+        calibrated = self.frequencies[np.searchsorted(self.values, self.probabilities)]
+        return float(np.mean((calibrated - self.happened) ** 2))
+
+
+def reliability(text: str, probabilities: Array, happened: NDArray[np.bool_], seed: int = 0) -> Reliability:
+    """Compare probabilities (t,) with what happened, (t,)."""
+    values, at, counts = np.unique(probabilities, return_inverse=True, return_counts=True)
+
+    def rising(outcomes: Array) -> Array:
+        means = np.bincount(at, weights=outcomes, minlength=len(values)) / counts
+        return np.asarray(isotonic_regression(means, weights=counts.astype(float)).x)
+
+    rng = np.random.default_rng(seed)
+    drawn = np.stack([rising((rng.random(len(at)) < probabilities).astype(float)) for _ in range(RESAMPLES)])
+    low, high = np.quantile(drawn, [0.5 - 0.5 * LEVEL, 0.5 + 0.5 * LEVEL], axis=0)
+    frequencies = rising(happened.astype(float))
+    return Reliability(text, probabilities, happened, values, frequencies, counts, low, high)
