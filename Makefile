@@ -10,7 +10,7 @@ IN_RELEASE := $(subst $(BIN),$(VENV)-release/bin,$(PIP))
 # One process per core. Tests of one file run in one of them, since many share what takes long to compute.
 SHARED := -n auto --dist loadfile
 
-.PHONY: demo test test-extras test-lowest coverage release-check check format bench judge picture clean
+.PHONY: demo test test-extras test-lowest coverage release-check check format bench bench-peers docs linkcheck judge picture clean
 
 demo: $(VENV)/user  ## the paper's synthetic figure at a small size
 	$(BIN)/overcast demo
@@ -59,10 +59,25 @@ bench: $(VENV)/dev  ## speed as ratios to the bare NumPy calls, and to a peer
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/kernel.py
 
+bench-peers:  ## speed beside other bandit packages, in a virtual environment of their own
+	$(PYTHON) -m venv $(VENV)-peers
+	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/peers.txt
+	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check pytest --editable '.[experiments]'
+	$(VENV)-peers/bin/python -m pytest -q -W ignore::DeprecationWarning tests/bench/peers
+	$(VENV)-peers/bin/overcast bench --peers --json --picture docs/peers.png > $(VENV)-peers/peers.json
+	mv $(VENV)-peers/peers.json benchmarks/peers.json
+
+docs: $(VENV)/docs  ## the site, in overcast-out/site; every page runs, and a warning fails
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --fresh-env --quiet docs overcast-out/site
+	@echo "Open overcast-out/site/index.html"
+
+linkcheck: $(VENV)/docs  ## links to other sites, which need a network
+	$(BIN)/sphinx-build --fail-on-warning --quiet -b linkcheck docs overcast-out/linkcheck
+
 judge: $(VENV)/dev  ## the default against tuned opponents on problems in many units; resumes what was interrupted
 	PYTHONPATH=benchmarks $(BIN)/python -m untuned.judge --part all --keep benchmarks/untuned/results.json
 
-picture: demo  ## the README's pictures, from the real data in the folder DATA
+picture: demo  ## pictures and figures of README and site, from the real data in the folder DATA
 	cp overcast-out/demo/figure.png docs/demo.png
 	$(BIN)/overcast reproduce kernel
 	cp overcast-out/kernel/figure.png docs/kernel.png
@@ -74,6 +89,7 @@ picture: demo  ## the README's pictures, from the real data in the folder DATA
 	cp overcast-out/untuned/figure.png docs/untuned.png
 	$(BIN)/overcast reproduce policies --data $(DATA)
 	cp overcast-out/policies/figure.png docs/policies.png
+	for name in all kernel forecasts untuned policies; do cp overcast-out/$$name/summary.json docs/results/$$name.json; done
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -83,9 +99,13 @@ $(VENV)/user: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) --editable '.[movielens]'
 	touch $@
 
+$(VENV)/docs: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) --editable '.[docs]'
+	touch $@
+
 $(VENV)/dev: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) --editable '.[dev]'
 	touch $@ $(VENV)/user
 
 clean:
-	rm -rf $(VENV) $(VENV)-extras $(VENV)-lowest $(VENV)-release dist .coverage .mypy_cache .pytest_cache .ruff_cache overcast-out
+	rm -rf $(VENV) $(VENV)-extras $(VENV)-lowest $(VENV)-peers $(VENV)-release dist .coverage .mypy_cache .pytest_cache .ruff_cache overcast-out

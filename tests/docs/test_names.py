@@ -15,7 +15,8 @@ import overcast as oc
 from examples import modules
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SUPPORT.md", "docs/notation.md", "docs/versions.md")
+PAGES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))
+DOCUMENTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SUPPORT.md", *PAGES)
 FILES = {"csv", "html", "json", "md", "parquet", "pdf", "png", "py", "toml", "txt"}
 OTHERS = {"concurrent"}  # packages of others
 

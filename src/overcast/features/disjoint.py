@@ -137,8 +137,10 @@ class DisjointDesign(Design):
         return self._of_actions(np.vecdot(theta, view.terms[..., None, :]))
 
     def quadratic(self, view: View, M: Array) -> Array:
-        m = view.terms[..., None, :, None]  # against (..., blocks, c, c)
-        return self._of_actions((m.swapaxes(-1, -2) @ M @ m)[..., 0, 0])
+        m = view.terms
+        rows = M.reshape(*M.shape[:-3], -1, M.shape[-1])  # of all blocks, for one product
+        half = (rows @ m[..., None]).reshape(M.shape[:-1])  # (..., blocks, c)
+        return self._of_actions((half @ m[..., None])[..., 0])
 
     def context_variance(self, view: View, M: Array) -> Array:
         return self._of_actions(np.vecdot(upper(M), self._covariance(view)[..., None, :]))

@@ -141,6 +141,24 @@ def test_a_row_is_of_one_block_of_each_trial_and_blocks_stay_exact_over_many_row
     np.testing.assert_allclose(fit.log_det, log_dets.sum(axis=-1), rtol=1e-12)
 
 
+@pytest.mark.parametrize("scales", [(1.0,), (1.0, 1e2, 1e-2), (300.0, 1e-3)], ids=str)
+def test_a_block_stays_as_exact_as_a_factorisation_of_all_its_rows(scales: tuple[float, ...]) -> None:
+    rng, n, d = np.random.default_rng(5), 5000, len(scales)
+    psi = (rng.normal(size=(n, d)) + np.eye(d)[0] * 3.0) * scales
+    rewards = psi @ (1.0 / np.array(scales)) + rng.normal(size=n)
+    fit = Ridge((2, d), 0.1)
+    for row, y in zip(psi, rewards, strict=True):
+        fit.add(Row(row, block=np.asarray(1)), y)
+    half = np.linalg.inv(np.linalg.qr(np.vstack([psi, np.sqrt(0.1) * np.eye(d)]), mode="r"))
+    inverse, state = half @ half.T, fit.state()
+    size = np.sqrt(inverse.diagonal())
+    np.testing.assert_allclose(fit.inverse[1] / np.outer(size, size), inverse / np.outer(size, size), atol=1e-11)
+    np.testing.assert_allclose(fit.theta[1] / size, inverse @ (psi.T @ rewards) / size, rtol=1e-10)
+    np.testing.assert_allclose(state["root"][1].T @ state["root"][1], psi.T @ psi, rtol=1e-11)
+    assert float(state["log_dets"][1]) == pytest.approx(-2.0 * np.log(np.abs(half.diagonal())).sum() - d * np.log(0.1))
+    np.testing.assert_allclose(fit.inverse[0], np.eye(d) / 0.1, rtol=1e-14)
+
+
 def test_distance_is_the_norm_under_the_design() -> None:
     psi, rewards = _data(30, np.ones(D))
     fit = Ridge((D,), 2.0)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dtpqrt
 
 from overcast._check import Array
 from overcast._linalg import Indices, add_outer, apply, at_most, dot
@@ -27,7 +28,8 @@ class Ridge(Fit):
     """theta-hat = V^-1 sum_s psi_s y_s with V = lambda I + sum_s psi_s psi_s^T.
 
     V itself is never formed: `root` is a triangular R with R^T R = sum_s psi_s psi_s^T up to the last factorisation,
-    which holds twice the digits, and `rows` holds the observations since then. A block is factorised with every row.
+    which holds twice the digits, and `rows` holds the observations since then. The root of a block takes every row at
+    once, so that blocks have no such rows.
 
     Examples
     --------
@@ -114,8 +116,26 @@ class Ridge(Fit):
         self._take(solve(rows, self.target + psi * np.asarray(reward)[..., None], self.ridge))
 
     def _add_to_block(self, row: Row, reward: float | Array) -> None:
-        psi = row.psi
-        self._set_block(self._at(row), psi[..., None, :], psi * np.asarray(reward)[..., None])
+        psi, at = row.psi, self._at(row)
+        single = psi.ndim == 1
+        u = apply(self.inverse[at], psi)
+        width2 = dot(psi, u)
+        before = self._log_dets[at]
+        log_det = before + np.log1p(width2)
+        with np.errstate(invalid="ignore"):  # of numbers that are too large, which are then refused
+            same = bool((np.floor(log_det / MAX_GROWTH) == np.floor(before / MAX_GROWTH)).all())
+        if not (same and at_most(width2, MAX_SIZE) and at_most(dot(psi, psi), MAX_SIZE * self.ridge)):
+            self._set_block(at, psi[..., None, :], psi * np.asarray(reward)[..., None])
+            return
+        target = self.target[at] + (psi * reward if single else psi * np.asarray(reward)[..., None])
+        root = _with_row(self.root[at], psi)
+        # From here on nothing can fail.
+        inverse = self.inverse[at]  # a view of one block, or a copy of one block per trial
+        add_outer(inverse, u, -1.0 / (1.0 + width2))
+        self.inverse[at], self.root[at], self.target[at] = inverse, root, target
+        self.theta[at] = apply(inverse, target)
+        self._log_dets[at] = log_det
+        self.log_det = self._total(self._log_dets)
 
     def _set_block(self, at: tuple[Any, ...], psi: Array, target: Array) -> None:
         """Add observations psi (..., n, d), whose products with the rewards sum to `target`, to a block."""
@@ -193,6 +213,13 @@ def solve(rows: Array, target: Array, ridge: float | Array) -> Solution:
     diagonal = np.abs(np.diagonal(factor, axis1=-2, axis2=-1)) * size
     log_det = 2.0 * np.log(diagonal / np.sqrt(ridge)[..., None]).sum(axis=-1)
     return Solution(root, target, half @ half.swapaxes(-1, -2), theta, np.asarray(log_det))
+
+
+def _with_row(root: Array, psi: Array) -> Array:
+    """Return the triangular root of R^T R + psi psi^T for a triangular R, (..., d, d)."""
+    if psi.ndim == 1:
+        return np.asarray(dtpqrt(0, min(8, len(psi)), root, psi[None])[0])
+    return _triangle(np.concatenate([root, psi[..., None, :]], axis=-2))
 
 
 def _triangle(rows: Array) -> Array:

@@ -1,0 +1,71 @@
+"""What a race found: its record, its table and its picture."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from overcast.bench.race import Result
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+HEADER = "", "rule", "µs a round", "overcast = 1", "same choices"
+OWN, FLOOR, OTHER = "#0072b2", "#999999", "#d55e00"
+
+
+def record(results: Sequence[Result], missing: Sequence[str]) -> dict[str, Any]:
+    """Return all that was found as JSON data; `missing` names the packages that are not installed."""
+    rows = [{**r._asdict(), "seconds": float(f"{r.seconds:.4g}"), "agreement": round(r.agreement, 4)} for r in results]
+    return {"python": platform.python_version(), "machine": platform.machine(), "missing": list(missing), "rows": rows}
+
+
+def results(data: dict[str, Any]) -> list[Result]:
+    """Return the results that a record holds."""
+    return [Result(**row) for row in data["rows"]]
+
+
+def tables(found: Iterable[Result]) -> list[tuple[str, list[tuple[str, ...]]]]:
+    """Return one table per task: its name, and its rows from the fastest to the slowest."""
+    return [(task, _rows(list(rows))) for task, rows in groupby(found, key=lambda r: r.task)]
+
+
+def _rows(found: list[Result]) -> list[tuple[str, ...]]:
+    own = next(r.seconds for r in found if r.label == "overcast")
+    return [
+        (
+            f"{r.label} {r.version}".strip(),
+            r.rule,
+            f"{r.seconds * 1e6:,.0f}",
+            f"{r.seconds / own:.3g}",
+            f"{r.agreement:.0%}" if r.same else "-",
+        )
+        for r in sorted(found, key=lambda r: r.seconds)
+    ]
+
+
+def draw(found: Iterable[Result]) -> Figure:
+    """Return the picture: one panel per task, one bar per entry, microseconds on a logarithmic scale."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    groups = [(task, sorted(rows, key=lambda r: -r.seconds)) for task, rows in groupby(found, key=lambda r: r.task)]
+    heights = [len(rows) + 1.2 for _, rows in groups]
+    style: Any = {"axes.spines.top": False, "axes.spines.right": False, "font.size": 9}
+    with matplotlib.rc_context(style):
+        figure = Figure(figsize=(8.0, 0.27 * sum(heights) + 0.5), layout="constrained")
+        axes = figure.subplots(len(groups), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+        for ax, (task, rows) in zip(axes, groups, strict=True):
+            micro = [r.seconds * 1e6 for r in rows]
+            colours = [OWN if r.label.startswith("overcast") else OTHER if r.version else FLOOR for r in rows]
+            bars = ax.barh([f"{r.label}: {r.rule}" for r in rows], micro, color=colours, height=0.7)
+            ax.bar_label(bars, [f"{value:,.0f}" for value in micro], padding=3, fontsize=8)
+            ax.set_xscale("log")
+            ax.set_title(task, fontsize=9, loc="left")
+            ax.margins(y=0.02)
+        axes[-1].set_xlabel("microseconds to decide and learn, one thread; shorter is faster")
+        most = max(r.seconds for _, rows in groups for r in rows) * 1e6
+        axes[-1].set_xlim(5.0, most * 4.0)
+    return figure
