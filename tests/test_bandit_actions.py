@@ -97,6 +97,7 @@ def test_standard_features_stay_those_of_the_first_actions(features: Any) -> Non
     assert after.mean[5] == pytest.approx(float(psi @ np.array(list(before.values()))), rel=1e-8, abs=1e-8)
 
 
+@pytest.mark.filterwarnings("ignore:Bandit. action 'x = 0' has no features under Bilinear")
 @pytest.mark.parametrize(
     "model", [oc.LinearModel(Polynomial(2)), oc.KernelModel(), oc.LinearModel(Bilinear())], ids=repr
 )

@@ -89,10 +89,10 @@ def check_actions_may_change(model: Model) -> None:
         raise TypeError(f"{type(model).__name__}: actions cannot come and go with this model; {advice}")
 
 
-def warn_of_silence(model: Model, actions: Actions, stacklevel: int) -> None:
-    """Warn if an action that may be taken has no features in any context: its reward counts as zero for ever."""
+def warn_of_silence(model: Model, actions: Actions, among: Indices, stacklevel: int) -> None:
+    """Warn if one of these actions has no features in any context: its reward counts as zero for ever."""
     features = getattr(getattr(model, "model", model), "features", None)
-    silent = [] if features is None else [i for i in features.silent(actions.vectors) if actions.active[i]]
+    silent = [] if features is None else among[features.silent(actions.vectors[among])]
     if len(silent):
         name = (
             f"action {actions.names[silent[0]]!r}" if actions.names is not None else f"the action of index {silent[0]}"

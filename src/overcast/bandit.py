@@ -117,7 +117,7 @@ class Bandit:
         made_of = vectors, model, policy, samples, Stream(seed), Tickets(), corrected
         self._use(Memory(*made_of, Tally(), journal, context=names))
         self._lock = threading.RLock()
-        _memory.warn_of_silence(model, vectors, stacklevel=2)
+        _memory.warn_of_silence(model, vectors, np.arange(len(vectors)), stacklevel=2)
 
     def _use(self, memory: Memory) -> None:
         self._actions, self._model, self._policy = memory.actions, memory.model, memory.policy
@@ -462,8 +462,9 @@ class Bandit:
         'c'
         """
         with self._lock, one_thread():
-            self._use(self.memory.with_actions(*self._actions.added(actions)))
-            _memory.warn_of_silence(self._model, self._actions, stacklevel=2)
+            more, of = self._actions.added(actions)
+            self._use(self.memory.with_actions(more, of))
+            _memory.warn_of_silence(self._model, more, np.flatnonzero(of < 0), stacklevel=2)
 
     def retire(self, actions: Any) -> None:
         """Never take these actions again, given by name, or by index if they have none; `add_actions` brings them back.

@@ -13,7 +13,7 @@ from overcast._linalg import Indices
 from overcast.beliefs import Belief, Ensemble, Gaussian, NoClosedForm, PointMass, Sampler
 from overcast.beliefs.base import Beliefs
 from overcast.beliefs.stacked import BeliefStack, Catalogue, CorrelatedStack, GaussianStack, PointStack
-from overcast.features import Bilinear, Polynomial, Quadratic, Separable, separable
+from overcast.features import Bilinear, Linear, Polynomial, Quadratic, Separable, separable
 from overcast.models import LinearModel
 from support import refused
 
@@ -214,3 +214,12 @@ def test_covariances_of_rows_do_not_depend_on_whether_they_are_tabulated(
     np.testing.assert_array_equal(many.cov[1], 0.0)
     assert getattr(without, "_products") is None  # noqa: B009 - only separable designs have it
     assert getattr(with_table, "_products") is not None  # noqa: B009
+
+
+def test_only_vectors_of_zeros_without_a_constant_are_silent() -> None:
+    actions = np.array([[0.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    assert Bilinear().silent(actions).tolist() == [0, 2]
+    assert [len(features.silent(actions)) for features in (Linear(), Quadratic(), Polynomial(2))] == [0, 0, 0]
+    for features in (Bilinear(), Linear(), Quadratic(), Polynomial(2)):
+        zero = ~features(actions, np.random.default_rng(0).normal(size=(5, 2))).any(axis=(1, 2))
+        assert np.flatnonzero(zero).tolist() == features.silent(actions).tolist()

@@ -118,8 +118,9 @@ class Separable(FeatureMap):
         return np.asarray(one * (np.count_nonzero(one, axis=-1) == products)[..., None])
 
     def silent(self, actions: Array) -> Indices:
-        """Return the actions whose terms are all zero, so that every product with a context term is."""
-        return np.flatnonzero(~self.action_terms(actions).any(axis=-1))
+        """Return the vectors of zeros whose terms are all zero, so that every product with a context term is."""
+        zero = np.flatnonzero(~actions.any(axis=-1))
+        return zero[~self.action_terms(actions[zero]).any(axis=-1)] if len(zero) else zero
 
     def size(self, a: int, c: int) -> int:
         return len(self.pairs(a, c)[0])
