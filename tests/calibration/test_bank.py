@@ -188,3 +188,13 @@ def test_joined_banks_know_what_both_know() -> None:
     swapped = other.joined(one)
     assert swapped.mean(12.0) == pytest.approx(both.mean(12.0))
     assert swapped.deviation(1.0) == pytest.approx(both.deviation(1.0), rel=1e-3)
+
+
+def test_wild_outcomes_among_the_first_do_little_harm() -> None:
+    """Five of the first twenty, more than the fit to them bears."""
+    rows = rows_of(120)
+    clean = taught(rows)
+    rows[1:20:4, 2] = -1e6
+    found = taught(rows)
+    assert found.mean(10.0) == pytest.approx(clean.mean(10.0), abs=1.0)
+    assert 0.6 < found.deviation(1.0) / clean.deviation(1.0) < 2.5

@@ -46,6 +46,9 @@ EXTENT = 4.0
 USUAL = 512.0
 # A spread of so many usual ones counts as so many in the usual one; a factor is never below SMALLEST.
 WILD, SMALLEST = 10.0, 1e-6
+# If this share of the first errors has a deviation AMISS times smaller than all, the others are wild; this share of a
+# standard normal variable lies within BELOW.
+MOST, BELOW, AMISS = 0.6, 0.8416212335729143, 50.0
 # The mean size of a standard normal variable; and how many outcomes of this size count beforehand, and are remembered.
 SIZE, PRIOR_SIZE, SIZES = math.sqrt(2.0 / math.pi), 20.0, 1000.0
 
@@ -253,6 +256,10 @@ def started(rows: Array, correction: Correction) -> Bank:
         spreads = np.full_like(spreads, math.sqrt(usual))
     errors = (y - np.array([correction.mean(one) for one in m.tolist()])) / unit
     deviations = np.array([correction.deviation(one) for one in rows[:, 1].tolist()]) / unit
+    middle = e - np.median(e)
+    most = float(np.quantile(np.abs(middle), MOST)) / BELOW
+    if 0.0 < AMISS * most < np.median(deviations):  # too many wild errors for the correction
+        errors, deviations = middle, np.full(n, most)
     deviations = np.maximum(deviations, SMALLEST * math.sqrt(usual))
     pull = HUBER / np.maximum(np.abs(errors) / deviations, HUBER)
     limited = np.minimum(errors**2, (HUBER * deviations) ** 2)[:, None] / spreads**2

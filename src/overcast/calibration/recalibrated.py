@@ -32,9 +32,9 @@ class Recalibrated:
     Beliefs stay of their kind if possible and keep the order of their members: an ensemble of up to 200 members becomes
     one with the quantiles of a normal distribution, of 50 members or more. A forecast without spread gets one from the
     errors, so that a point becomes normal. Dimensions that never err, such as constants, stay as they are. Wild
-    outcomes do little harm while they are fewer than a fifth. Each of the first two errors counts as 30 spreads at
-    most; if forecasts have no spread, it counts in full. A `Sampler` is drawn from 10,000 times to estimate its mean
-    and spread.
+    outcomes do little harm while they are fewer than a tenth; with a memory in numbers, fewer than a fifth. Each of the
+    first two errors counts as 30 spreads at most; if forecasts have no spread, it counts in full. A `Sampler` is drawn
+    from 10,000 times to estimate its mean and spread.
 
     Parameters
     ----------
