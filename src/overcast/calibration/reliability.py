@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
 
 from overcast._check import Array
 
@@ -78,6 +77,8 @@ class Reliability:
 
 def reliability(text: str, probabilities: Array, happened: NDArray[np.bool_], seed: int = 0) -> Reliability:
     """Compare probabilities (t,) with what happened, (t,)."""
+    from scipy.optimize import isotonic_regression  # here, since it takes longer to import than all the rest
+
     values, at, counts = np.unique(probabilities, return_inverse=True, return_counts=True)
 
     def rising(outcomes: Array) -> Array:
