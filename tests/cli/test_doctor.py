@@ -75,7 +75,10 @@ def test_everything_installed_offers_nothing(capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.usefixtures("bare")
-def test_what_is_lacking_or_too_old_is_named() -> None:
+def test_what_is_lacking_or_too_old_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_threads, "CHOSEN_BY_USER", True)
+    for name in _threads.VARIABLES:  # the longest that the report gets
+        monkeypatch.setenv(name, "1")
     code, text, error = command("doctor")
     assert (code, error) == (1, "")
     assert "plot         lacking  pictures\n                      adds matplotlib>=3.9 (has 3.1.0)\n" in text

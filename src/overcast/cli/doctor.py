@@ -113,7 +113,7 @@ def _print(found: dict[str, Any]) -> None:
         print("Overcast holds BLAS at one thread while it computes.\n")
     else:
         said = ", ".join(f"{name}={value}" for name, value in found["variables"].items())
-        print(f"Overcast leaves threads alone, because of {said}.\n")
+        print(textwrap.fill(f"Overcast leaves threads alone, because of {said}.", 80), end="\n\n")
     rows = [("extra", "", "for")]
     for extra in found["extras"]:
         absent = [_wanted(one) for one in extra["libraries"] if not one["serves"]]
