@@ -21,11 +21,11 @@ def test_generated_records_follow_from_their_seed(kind: str) -> None:
 
 
 def test_faults_are_there() -> None:
-    """A season's bias differs between half-years, and a changed model's before and after."""
+    """A season's bias differs between quarters, and a changed model's before and after."""
     record = generated("seasonal bias", 0)
     errors = record.outcomes - record.members.mean(axis=1)
-    halves = [errors[start : start + 180].mean() for start in range(0, 1260, 180)]
-    assert max(halves) - min(halves) > 1.0
+    quarters = [errors[start : start + 90].mean() for start in range(0, 1440, 90)]
+    assert max(quarters) - min(quarters) > 1.0
     changed = generated("changed model", 0)
     errors = changed.outcomes - changed.members.mean(axis=1)
     months = [errors[start : start + 60].mean() for start in range(0, 1440, 60)]
