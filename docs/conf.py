@@ -49,7 +49,18 @@ html_title = "Overcast"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_sidebars = {
-    page: [] for page in ("index", "start", "compared", "forecasts-in", "look", "verification", "notation", "versions", "changelog")
+    page: []
+    for page in (
+        "index",
+        "start",
+        "compared",
+        "forecasts-in",
+        "look",
+        "verification",
+        "notation",
+        "versions",
+        "changelog",
+    )
 }
 html_show_sourcelink = False
 html_theme_options = {

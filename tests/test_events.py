@@ -165,7 +165,13 @@ MEMBERS = xr.DataArray([[1.0, 2.0, 4.0], [0.5, 0.0, 0.1]], dims=("variable", "me
 
 @pytest.mark.parametrize(
     "belief",
-    [MEMBERS, MEMBERS.to_dataset("variable"), pd.DataFrame([[1.0, 2.0]]), scipy.stats.norm([1.0, 2.0], 0.5), (1, 2)],
+    [
+        MEMBERS,
+        MEMBERS.to_dataset("variable"),
+        pd.DataFrame([[1.0, 2.0]]),
+        scipy.stats.multivariate_normal([1, 2]),
+        (1, 2),
+    ],
     ids=lambda belief: type(belief).__name__,
 )
 @pytest.mark.parametrize("reward", [0.5, True, Fraction(1, 3), np.float32(0.1), [1.0, np.True_], np.array([1, 2])])

@@ -227,7 +227,7 @@ class Bandit:
         --------
         >>> import overcast as oc
         >>> bandit = oc.Bandit(["a", "b"], oc.LinearModel(oc.features.Disjoint(2), ridge=1.0), oc.UCB())
-        >>> bandit.learn(bandit.decide([2.0]), reward=5.0)
+        >>> bandit.learn(bandit.decide([1.0]), reward=4.0)
         >>> bandit.learnt
         Learnt(rounds=1, open=0, noise=None, ridge=1.0, theta={'x1 c1': 2.0, 'x2 c1': 0.0})
         """
