@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from overcast.bench import report
 from overcast.bench.race import Result
@@ -41,3 +42,17 @@ def test_the_picture_has_a_bar_per_entry() -> None:
     labels = [label.get_text() for label in axes[0].get_yticklabels()]
     assert labels == ["other: Thompson", "overcast: UCB", "bare NumPy and SciPy: UCB", "third: UCB"]
     assert axes[0].get_xscale() == "log"
+
+
+def test_the_readme_shows_what_the_command_found() -> None:
+    root = Path(__file__).parents[2]
+    data = json.loads((root / "benchmarks" / "peers.json").read_text(encoding="utf-8"))
+    found = report.results(data)
+    assert report.brief(found) in (root / "README.md").read_text(encoding="utf-8")
+    assert all(r.agreement == 1.0 for r in found if r.same)
+    assert not data["missing"]
+
+
+def test_the_brief_names_the_fastest_two() -> None:
+    *_, first, _ = report.brief(FOUND[:4] + [r._replace(task="another") for r in FOUND[:2]]).splitlines()
+    assert first == "| a task | 40 | 20 | third (UCB) 10, other (Thompson) 12,346 |"

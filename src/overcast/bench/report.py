@@ -69,3 +69,16 @@ def draw(found: Iterable[Result]) -> Figure:
         most = max(r.seconds for _, rows in groups for r in rows) * 1e6
         axes[-1].set_xlim(5.0, most * 4.0)
     return figure
+
+
+def brief(found: Iterable[Result]) -> str:
+    """Return a Markdown table with one line per task: this package, the bare calls, and the fastest two of others."""
+    lines = ["| the same rounds | overcast | bare NumPy | the fastest others |", "|---|--:|--:|---|"]
+    for task, group in groupby(found, key=lambda r: r.task):
+        rows = sorted(group, key=lambda r: r.seconds)
+        own = next(r for r in rows if r.label == "overcast")
+        bare = next(r for r in rows if not r.version)
+        others = [r for r in rows if r.version and not r.label.startswith("overcast")][:2]
+        said = ", ".join(f"{r.label} ({r.rule}) {r.seconds * 1e6:,.0f}" for r in others)
+        lines.append(f"| {task} | {own.seconds * 1e6:,.0f} | {bare.seconds * 1e6:,.0f} | {said} |")
+    return "\n".join(lines)
