@@ -95,7 +95,6 @@ look: $(VENV)/user  ## the pictures of docs/look.md
 	$(BIN)/python examples/look.py docs
 
 picture: demo look  ## pictures and figures of README and site, from the real data in the folder DATA
-	cp overcast-out/demo/figure.png docs/demo.png
 	cp overcast-out/demo/story.png docs/story.png
 	$(BIN)/overcast reproduce kernel
 	cp overcast-out/kernel/figure.png docs/kernel.png

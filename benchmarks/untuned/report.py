@@ -152,20 +152,6 @@ def keep(path: Path, policy: str, part: str, trials: int, rows: Sequence[Row]) -
     path.write_text(_json(data) + "\n", encoding="utf-8")
 
 
-def brief(data: dict[str, Any], policy: str = "ucb") -> str:
-    """Return the scores that a file holds, one line per part, setting and opponent: geometric means, and the worst."""
-    horizons = "30", "100", "1000"
-    lines = [f"{'part':10}{'setting':10}{'opponent':10}" + "".join(f"{f'T = {t}':>14}" for t in horizons)]
-    for part, found in data[policy].items():
-        by = {
-            (s["setting"], s["opponent"], s["horizon"]): f"{s['mean']:.2f} ({s['worst']:.2f})" for s in found["scores"]
-        }
-        for setting, opponent in dict.fromkeys(key[:2] for key in by):
-            cells = "".join(f"{by[setting, opponent, t]:>14}" for t in horizons)
-            lines.append(f"{part:10}{setting:10}{opponent:10}{cells}")
-    return "\n".join(lines)
-
-
 def _json(data: dict[str, Any]) -> str:
     """Return JSON with one line for each score and each problem."""
 
