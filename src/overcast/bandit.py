@@ -24,7 +24,7 @@ from overcast.calibration import Recalibrated
 from overcast.decision import Decision, Move, Ranking
 from overcast.history import observed
 from overcast.merging import merged
-from overcast.models.base import Estimate, LastingLearner, Model
+from overcast.models.base import Estimate, LastingLearner, Mask, Model
 from overcast.models.kernel.hyperparameters import Fitted, fit_hyperparameters
 from overcast.models.kernel.learner import KeepsRounds
 from overcast.observations import checked_reward, one_or_many, revealed_belief
@@ -180,22 +180,48 @@ class Bandit:
         """
         with self._lock:
             mask, ticket = self._actions.mask(available), self._tickets.new_id(id)
-            given = as_belief(belief)
-            belief, stated, move = self._corrected(given)
-            learner, t, samples = self._learner_for(belief.dim), self._tickets.made + 1, self._samples
-            waiting, share = self._tickets.awaited()
-            with _threads_for(learner):
-                choice = choose(
-                    self._model, learner, self._policy, belief, t, samples, self._stream, mask, waiting, share
-                )
-                index = int(choice.action)
-                evidence = learner.evidence(choice.view, index)
-            ranking = Ranking(self._actions, choice.estimate, choice.scores)
-            seed, drawn = (self._stream.key, t, choice.repetition), draws(samples, t)
-            out = Decision(ticket, time.time(), given, move, mask, ranking, index, choice.probability, seed, drawn, t)
-            self._begin(learner, belief.dim)
-            self._tickets.add(ticket, Waiting(index, t, evidence, stated))
+            out, learner, waiting = self._decided(as_belief(belief), mask, ticket, self._stream)
+            self._begin(learner, out.belief.dim)
+            self._tickets.add(ticket, waiting)
             return out
+
+    def propose(self, belief: Any, available: Any = None, *, id: str) -> Decision:  # noqa: A002
+        """Return what `decide` would choose, and remember nothing of it; `adopt` takes it in once it is on record.
+
+        Draws follow from the seed and the id, so that several processes may propose at once.
+
+        Examples
+        --------
+        >>> import overcast as oc
+        >>> bandit = oc.Bandit(["a", "b"], oc.LinearModel(oc.features.Disjoint(2), ridge=1.0), oc.Thompson())
+        >>> decision = bandit.propose([2.0], id="monday")
+        >>> bandit.propose([2.0], id="monday").action == decision.action
+        True
+        >>> bandit.learnt.open
+        0
+        >>> bandit.adopt(decision)
+        >>> bandit.learnt.open
+        1
+        """
+        with self._lock:
+            mask, ticket = self._actions.mask(available), self._tickets.unused(id)
+            return self._decided(as_belief(belief), mask, ticket, self._stream.named(ticket))[0]
+
+    def _decided(
+        self, given: Belief, mask: Mask | None, ticket: str, stream: Stream
+    ) -> tuple[Decision, LastingLearner, Waiting]:
+        """Return the decision, the learner that it was made with, and what will be learnt from."""
+        belief, stated, move = self._corrected(given)
+        learner, t, samples = self._learner_for(belief.dim), self._tickets.made + 1, self._samples
+        waiting, share = self._tickets.awaited()
+        with _threads_for(learner):
+            choice = choose(self._model, learner, self._policy, belief, t, samples, stream, mask, waiting, share)
+            index = int(choice.action)
+            evidence = learner.evidence(choice.view, index)
+        ranking = Ranking(self._actions, choice.estimate, choice.scores)
+        seed, drawn = (stream.key, stream.number(t), choice.repetition), draws(samples, t)
+        out = Decision(ticket, time.time(), given, move, mask, ranking, index, choice.probability, seed, drawn, t)
+        return out, learner, Waiting(index, t, evidence, stated)
 
     def adopt(self, decision: Decision) -> None:
         """Take in a decision that was made elsewhere, as if `decide` had returned it; it then waits for its reward.

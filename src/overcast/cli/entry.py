@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 import overcast
-from overcast.cli import calibrate, data, demo, reproduce
+from overcast.cli import calibrate, data, demo, reproduce, serve
 
 #: the modules that come with the extra of this name; all others that a command may miss come with experiments
 MOVIELENS = ("platformdirs", "pooch", "requests", "surprise")
@@ -21,7 +21,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"overcast {overcast.__version__}")
     parser.set_defaults(resumes=True)
     commands = parser.add_subparsers(required=True, metavar="command")
-    for command in (demo, reproduce, calibrate, data):
+    for command in (demo, reproduce, calibrate, data, serve):
         command.add_to(commands)
     args = parser.parse_args(argv)
     if isinstance(sys.stdout, io.TextIOWrapper):
