@@ -39,12 +39,17 @@ class Stream:
     fixed: int | None = None
 
     def _use(self, key: Any) -> None:
-        self._bits = np.random.Philox(key=key)
+        self._words = key
+        #: the key in hexadecimal digits
+        self.key = "".join(f"{int(word):016x}" for word in key)
+        self._generator: np.random.Generator | None = None  # made when it is asked for: most decisions draw nothing
+
+    def _start(self) -> np.random.Generator:
+        self._bits = np.random.Philox(key=self._words)
         self._generator = np.random.Generator(self._bits)
         self._state: Any = self._bits.state
         self._counter = self._state["state"]["counter"]
-        #: the key in hexadecimal digits
-        self.key = "".join(f"{int(word):016x}" for word in key)
+        return self._generator
 
     @classmethod
     def of(cls, key: Any) -> Stream:
@@ -57,10 +62,11 @@ class Stream:
 
     def at(self, number: int, repetition: int = 0, kind: int = BELIEF) -> np.random.Generator:
         """Return the generator of this stream at some draws of a decision; the next call moves it."""
+        generator = self._generator or self._start()
         counter = self._counter
         counter[1], counter[2], counter[3] = kind, repetition, self.number(number)
         self._bits.state = self._state
-        return self._generator
+        return generator
 
     def number(self, number: int) -> int:
         """Return the number whose draws a decision with this number takes."""

@@ -16,6 +16,8 @@ def add_to(commands: Commands) -> None:
 
 
 def _run(args: argparse.Namespace) -> None:
-    from overcast.service import Settings, run
-
+    try:
+        from overcast.service import Settings, run
+    except ModuleNotFoundError as error:
+        raise ImportError(f"serve needs {error.name}; install it with pip install 'overcast[service]'") from None
     run(Settings(db=args.db, host=args.host, port=args.port))

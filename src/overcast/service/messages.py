@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-# In Python, $ also matches before a newline at the end; elsewhere it does not, and (?!\n) changes nothing.
-BanditName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$(?!\n)", max_length=64)]
-Id = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:~@+=-]{0,127}$(?!\n)", max_length=128)]
-ActionName = Annotated[str, Meta(pattern=r"^[^\x00-\x1f\x7f]{1,200}$(?!\n)", max_length=200)]
-Label = Annotated[str, Meta(pattern=r"^[^\x00-\x1f\x7f]{1,100}$(?!\n)", max_length=100)]
-Pattern = Annotated[str, Meta(pattern=r"^[A-Za-z0-9._*?-]{1,64}$(?!\n)", max_length=64)]
+from overcast import _check
+
+# Patterns are checked in `__post_init__`: with Meta(pattern=...), msgspec 0.22 may crash the interpreter at its end.
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:~@+=-]{0,127}")
+ACTION = re.compile(r"[^\x00-\x1f\x7f]{1,200}")
+LABEL = re.compile(r"[^\x00-\x1f\x7f]{1,100}")
+PATTERN = re.compile(r"[A-Za-z0-9._*?-]{1,64}")
+
+
+def check(field: str, pattern: re.Pattern[str], value: str | None) -> None:
+    """Raise ValueError unless a name looks as it must."""
+    if value is not None and not pattern.fullmatch(value):
+        raise ValueError(f"{field} must match {pattern.pattern}, got {_check.short(value)}")
+
+
+def _check_actions(actions: dict[str, Any] | list[Any]) -> None:
+    for name in actions:
+        if isinstance(name, str):
+            check("actions", ACTION, name)
+
+
 Seconds = Annotated[float, Meta(gt=0)]
 Vector = list[float]
 Scope = Literal["admin", "decide", "outcome", "read"]
@@ -25,8 +42,8 @@ class Asked(msgspec.Struct, forbid_unknown_fields=True):
 class NewBandit(Asked):
     """A bandit to create; the fields are those of `overcast.Bandit`, and what the service adds."""
 
-    name: BanditName
-    actions: dict[ActionName, Vector] | list[ActionName | Vector]
+    name: str
+    actions: dict[str, Vector] | list[str | Vector]
     features: str | dict[str, Any] | None = None
     kernel: str | dict[str, Any] | None = None
     model: str | dict[str, Any] | None = None
@@ -40,6 +57,10 @@ class NewBandit(Asked):
     default: float | None = None
     explain: bool = True
 
+    def __post_init__(self) -> None:
+        check("name", NAME, self.name)
+        _check_actions(self.actions)
+
 
 class ChangedBandit(Asked):
     """What may change while a bandit runs."""
@@ -51,7 +72,10 @@ class ChangedBandit(Asked):
 
 
 class NewActions(Asked):
-    actions: dict[ActionName, Vector] | list[ActionName | Vector]
+    actions: dict[str, Vector] | list[str | Vector]
+
+    def __post_init__(self) -> None:
+        _check_actions(self.actions)
 
 
 class ChangedAction(Asked):
@@ -64,7 +88,10 @@ class NewDecision(Asked):
     belief: dict[str, Any] | list[Any]
     available: list[str | int] | None = None
     costs: Any = None
-    id: Id | None = None
+    id: str | None = None
+
+    def __post_init__(self) -> None:
+        check("id", ID, self.id)
 
 
 class OneOrMany(Asked):
@@ -73,8 +100,11 @@ class OneOrMany(Asked):
     belief: dict[str, Any] | list[Any] | None = None
     available: list[str | int] | None = None
     costs: Any = None
-    id: Id | None = None
+    id: str | None = None
     decisions: list[Any] | None = None
+
+    def __post_init__(self) -> None:
+        check("id", ID, self.id)
 
 
 class NewOutcome(Asked):
@@ -83,7 +113,10 @@ class NewOutcome(Asked):
     reward: float
     context: dict[str, Any] | Vector | None = None
     final: bool = True
-    part: Id | None = None
+    part: str | None = None
+
+    def __post_init__(self) -> None:
+        check("part", ID, self.part)
 
 
 class NewOutcomes(Asked):
@@ -95,10 +128,15 @@ class Query(Asked):
 
 
 class NewKey(Asked):
-    name: Label
+    name: str
     scopes: Annotated[list[Scope], Meta(min_length=1, max_length=4)]
-    bandits: Annotated[list[Pattern], Meta(min_length=1, max_length=100)] = msgspec.field(default_factory=lambda: ["*"])
+    bandits: Annotated[list[str], Meta(min_length=1, max_length=100)] = msgspec.field(default_factory=lambda: ["*"])
     expires: float | None = None
+
+    def __post_init__(self) -> None:
+        check("name", LABEL, self.name)
+        for pattern in self.bandits:
+            check("bandits", PATTERN, pattern)
 
 
 class Action(msgspec.Struct):

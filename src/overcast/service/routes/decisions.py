@@ -114,7 +114,11 @@ def _plugged(life: Life, belief: Belief, available: Any, decision: Decision) -> 
 
 def _idempotency(call: Call) -> str | None:
     raw = call.headers.get(b"idempotency-key")
-    return None if raw is None else converted(raw.decode("latin-1"), m.Id)
+    if raw is None:
+        return None
+    with refusing("Idempotency-Key"):
+        m.check("Idempotency-Key", m.ID, raw.decode("latin-1"))
+    return raw.decode()
 
 
 async def look(call: Call) -> Reply:
