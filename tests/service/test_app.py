@@ -16,6 +16,14 @@ def test_what_no_operation_takes_has_the_same_shape(api: Api, method: str, path:
     api.refused(api.ask(method, path), status, "GET /docs lists them")
 
 
+def test_a_refused_method_names_those_that_the_path_takes(api: Api) -> None:
+    for path, methods in {"/v1/bandits": "GET, HEAD, POST", "/v1/bandits/farm": "DELETE, GET, HEAD, PATCH"}.items():
+        answer = api.ask("PUT", path)
+        assert answer.status == 405
+        assert ", ".join(sorted(answer.headers["allow"].split(", "))) == methods
+    assert api.ask("HEAD", "/healthz").status == 200
+
+
 def test_start_and_stop_run_the_engine(tmp_path: Path) -> None:
     async def live() -> list[bool]:
         seen = []

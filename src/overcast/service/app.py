@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from overcast.service.engine import Engine
 from overcast.service.errors import CODES, Failure, Fault
@@ -62,11 +63,25 @@ def create_app(settings: Settings, store: Store | None = None) -> Starlette:
         finally:
             engine.stop()
 
-    routes = [Route(one.path, Endpoint(one, service), methods=[one.method]) for one in (*OPERATIONS, *pages)]
+    paths: dict[str, dict[str, Endpoint]] = {}
+    for one in (*OPERATIONS, *pages):
+        paths.setdefault(one.path, {})[one.method] = Endpoint(one, service)
+    routes = [Route(path, _Methods(endpoints), methods=list(endpoints)) for path, endpoints in paths.items()]
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _refused})
     app.router.redirect_slashes = False
     app.state.service = service
     return app
+
+
+class _Methods:
+    """All methods of one path, so that a refusal of others names them all; HEAD is GET without the body."""
+
+    def __init__(self, endpoints: dict[str, Endpoint]) -> None:
+        self._endpoints = endpoints
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        method = scope["method"]
+        await self._endpoints["GET" if method == "HEAD" else method](scope, receive, send)
 
 
 def _refused(request: Request, error: Exception) -> Response:

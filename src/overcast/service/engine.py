@@ -186,7 +186,8 @@ class Engine:
         for row in self.store.begin(state.position) if writes else self.store.news(state.position):
             state.apply(row)
         turn = Turn(state, self.store, time.time())
-        _expire(turn)
+        if writes:  # else the turn was not taken, and nothing may be appended
+            _expire(turn)
         answers = [_answer(work, turn) for work in batch]
         if turn.rows:
             begun = time.perf_counter()
