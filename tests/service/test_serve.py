@@ -43,8 +43,10 @@ class Process:
 
     def stop(self) -> tuple[int, str]:
         self._process.send_signal(signal.SIGTERM)
-        rest, _ = self._process.communicate(timeout=30)
-        return self._process.returncode, rest
+        assert self._process.stdout is not None
+        rest = self._process.stdout.read()  # what was read ahead included
+        self._process.stdout.close()
+        return self._process.wait(timeout=30), rest
 
 
 class Caller(threading.Thread):
