@@ -66,10 +66,10 @@ class Server:
         body = json.dumps(bandit(np.random.default_rng(0))).encode()
 
         def create(number: int) -> Iterator[Any]:
-            while True:
-                yield post(BANDITS, body, self.key)
+            yield post(BANDITS, body, self.key)
+            raise Finished
 
-        run(self.port, create, 1, 0.01)
+        run(self.port, create, 1, 60.0)
 
     def spent(self) -> float:
         """Return the seconds of processor time so far."""
@@ -96,7 +96,7 @@ def pairs(key: str) -> Any:
     return script
 
 
-def batched(server: Server, size: int = 100, each: int = 50) -> dict[str, float]:
+def batched(server: Server, size: int = 100, each: int = 10) -> dict[str, float]:
     """Return how many outcomes a second are taken in batches from four connections, of decisions made beforehand."""
     made_before: list[str] = []
     rng = np.random.default_rng(0)

@@ -40,15 +40,16 @@ def run(port: int, script: Any, connections: int, seconds: float, per_second: fl
 async def _run(port: int, script: Any, connections: int, seconds: float, per_second: float | None) -> Load:
     taken: list[float] = []
     failures = 0
+    opened = await asyncio.gather(*(asyncio.open_connection("127.0.0.1", port) for _ in range(connections)))
     started = time.perf_counter()
     pause = None if per_second is None else connections / per_second
 
     async def one(number: int) -> None:
         nonlocal failures
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        reader, writer = opened[number]
         steps = script(number)
         request, due = next(steps), started + (0.0 if pause is None else pause * number / connections)
-        while time.perf_counter() - started < seconds:
+        while not taken or time.perf_counter() - started < seconds:
             if pause is not None:
                 await asyncio.sleep(max(0.0, due - time.perf_counter()))
             begun = due if pause is not None else time.perf_counter()  # a late start counts as waiting
