@@ -81,6 +81,22 @@ data = movielens.generated_movielens(users=30, movies=40)
 assert len(embedding.embed(data, Path("cache"), None, lambda: None).movies) == 40
 assert download.default_folder()
 """,
+    "service": """
+import asyncio
+from overcast.service import Settings, create_app
+app = create_app(Settings(db="log.db"))
+async def live():
+    async with app.router.lifespan_context(app):
+        assert await app.state.service.engine.ask(lambda turn: turn.state.position) == 0
+asyncio.run(live())
+""",
+    "postgres": """
+from overcast.service.store import open_store
+try:
+    open_store("postgresql://nobody@127.0.0.1:1/nothing")
+except OSError as error:
+    assert "must be a database that answers" in str(error)
+""",
     "dask": """
 from distributed import LocalCluster
 from overcast.experiments.engine.executors import dask_executor

@@ -844,3 +844,33 @@ def test_each_model_tells_what_it_knows(model: Model, known: list[str]) -> None:
     bandit.learn(bandit.decide(np.ones(C)), 1.0)
     learnt = bandit.learnt._asdict()
     assert [name for name in ("noise", "ridge", "theta") if learnt[name] is not None] == known
+
+
+@pytest.mark.parametrize("policy", [oc.UCB(1.0), oc.Thompson(), oc.Repeated(oc.Thompson(), 5)])
+@pytest.mark.parametrize("samples", [None, 3])
+def test_a_proposal_follows_from_state_seed_and_id_and_is_not_remembered(policy: Policy, samples: int | None) -> None:
+    bandit = oc.Bandit(ACTIONS, oc.LinearModel(Bilinear(), ridge=1.0), policy, samples, seed=3)
+    belief = oc.Gaussian(np.ones(C), 1.0)
+    bandit.learn(bandit.decide(belief), 1.0)
+    with unchanged(bandit):
+        proposals = [bandit.propose(belief, id=f"{i}") for i in range(40)]
+        again = [bandit.propose(belief, id=f"{i}") for i in range(40)]
+    assert [one.to_json() | {"time": 0} for one in proposals] == [one.to_json() | {"time": 0} for one in again]
+    assert len({one.seed for one in proposals}) == 40
+    assert len({one.index for one in proposals}) > 1 or not policy.random
+    bandit.adopt(proposals[7])
+    bandit.adopt(oc.Decision.from_json(proposals[8].to_json()))
+    assert bandit.learnt.open == 2
+    with pytest.raises(ValueError, match="open decisions"):
+        bandit.propose(belief, id="7")
+
+
+def test_a_proposal_is_what_decide_would_choose_if_nothing_is_drawn() -> None:
+    bandit = oc.Bandit(ACTIONS, oc.LinearModel(Bilinear(), ridge=1.0), oc.UCB(1.0))
+    for i in range(5):
+        belief = oc.Gaussian(np.full(C, i - 2.0), 1.0)
+        proposal = bandit.propose(belief, [0, 2, 3], id="x")
+        decision = bandit.decide(belief, [0, 2, 3])
+        for name in ("index", "mean", "width", "score", "probability", "round", "available"):
+            assert getattr(proposal, name) == getattr(decision, name)
+        bandit.learn(decision, float(i))

@@ -79,3 +79,10 @@ def test_a_record_tells_its_draws() -> None:
 def test_other_seeds_are_refused(seed: Any) -> None:
     with refused(ValueError, "Decision", "seed must have 64 hexadecimal digits"):
         drawn_by(seed)
+
+
+def test_a_named_stream_follows_from_the_key_and_the_name() -> None:
+    stream = Stream(3)
+    draws = [Stream(3).named("a").at(1).random(), stream.named("b").at(1).random(), Stream(4).named("a").at(1).random()]
+    assert stream.named("a").at(1).random() == stream.named("a").at(2).random() == draws[0]
+    assert len({*draws, stream.at(1).random()}) == 4

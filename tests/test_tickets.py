@@ -137,3 +137,11 @@ def test_the_share_that_is_awaited() -> None:
     tickets.close("5")
     assert tickets.awaited() == ([f"evidence {t}" for t in (6, 4, 3, 2)], 0.25)
     assert Tickets().awaited() == ([], 1.0)
+
+
+def test_adopted_marks_are_bounded() -> None:
+    bandit = _bandit()
+    for i in range(KNOWN_TOKENS + 20):
+        bandit.adopt(bandit.propose([1.0], id=f"order{i:07d}-1"))  # looks like a mark of 12 characters and a number
+    assert len(bandit.memory.tickets.tokens) <= KNOWN_TOKENS + 1
+    bandit.adopt(bandit.propose([1.0], id=f"order{KNOWN_TOKENS:07d}-2"))

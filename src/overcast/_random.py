@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -34,13 +35,21 @@ class Stream:
         sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
         self._use(sequence.generate_state(2, np.uint64))
 
+    #: number that `at` takes in place of the one that it is given; None to take that
+    fixed: int | None = None
+
     def _use(self, key: Any) -> None:
-        self._bits = np.random.Philox(key=key)
+        self._words = key
+        #: the key in hexadecimal digits
+        self.key = "".join(f"{int(word):016x}" for word in key)
+        self._generator: np.random.Generator | None = None  # made when it is asked for: most decisions draw nothing
+
+    def _start(self) -> np.random.Generator:
+        self._bits = np.random.Philox(key=self._words)
         self._generator = np.random.Generator(self._bits)
         self._state: Any = self._bits.state
         self._counter = self._state["state"]["counter"]
-        #: the key in hexadecimal digits
-        self.key = "".join(f"{int(word):016x}" for word in key)
+        return self._generator
 
     @classmethod
     def of(cls, key: Any) -> Stream:
@@ -53,10 +62,29 @@ class Stream:
 
     def at(self, number: int, repetition: int = 0, kind: int = BELIEF) -> np.random.Generator:
         """Return the generator of this stream at some draws of a decision; the next call moves it."""
+        generator = self._generator or self._start()
         counter = self._counter
-        counter[1], counter[2], counter[3] = kind, repetition, number
+        counter[1], counter[2], counter[3] = kind, repetition, self.number(number)
         self._bits.state = self._state
-        return self._generator
+        return generator
+
+    def number(self, number: int) -> int:
+        """Return the number whose draws a decision with this number takes."""
+        return number if self.fixed is None else self.fixed
+
+    def named(self, name: str) -> Stream:
+        """Return the stream that follows from this one and a name, with the same draws for every decision."""
+        key = hashlib.blake2b(name.encode(errors="surrogatepass"), key=self.key.encode(), digest_size=16)
+        out = Stream.of(key.hexdigest())
+        out.fixed = 0
+        return out
+
+    @classmethod
+    def of_seed(cls, seed: str) -> Stream:
+        """Return the stream with the draws of the decision whose record has this seed, whichever it is asked for."""
+        out = cls.of(seed[:32])
+        out.fixed = int(seed[32:48], 16)
+        return out
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Stream.of, (self.key,)

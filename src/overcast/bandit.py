@@ -27,7 +27,7 @@ from overcast.decision import Decision, Move, Ranking
 from overcast.explanation import Ask, Explanation, explained
 from overcast.history import History, Journal, summary
 from overcast.merging import merged
-from overcast.models.base import Estimate, LastingLearner, Model
+from overcast.models.base import Estimate, LastingLearner, Mask, Model
 from overcast.models.kernel.hyperparameters import Fitted, fit_hyperparameters
 from overcast.models.kernel.learner import KeepsRounds
 from overcast.observations import Observations, checked_reward, one_context, one_or_many, revealed_belief
@@ -256,28 +256,62 @@ class Bandit:
         with self._lock:
             mask, ticket = self._actions.mask(available), self._tickets.new_id(id)
             given = self._in_order("belief", as_belief(belief))
-            belief, stated, move = self._corrected(given)
-            learner, t, samples = self._learner_for(belief), self._tickets.made + 1, self._samples
-            waiting, share = self._tickets.awaited()
-            with _threads_for(learner):
-                choice = choose(
-                    self._model, learner, self._policy, belief, t, samples, self._stream, mask, waiting, share
-                )
-                index = int(choice.action)
-                evidence = learner.evidence(choice.view, index)
-            ranking = Ranking(self._actions, choice.estimate, choice.scores, self._policy)
-            seed, drawn = (self._stream.key, t, choice.repetition), draws(samples, t)
-            out = Decision(ticket, time.time(), given, move, mask, ranking, index, choice.probability, seed, drawn, t)
+            out, learner, belief, waiting = self._decided(given, mask, ticket, self._stream)
             mean, kept = known_mean(belief), None if self._journal is None else summary(belief)
             self._begin(learner, given)
             if mean is not None:
                 self._tally.add(mean)
-            changes = self._changes
-            out.made_by(self, lambda: self._changes is changes, self._tally.mark())
+            self._sign(out)
             if self._journal is not None and kept is not None:
-                self._journal.decided(out, index, t, kept)
-            self._tickets.add(ticket, Waiting(index, t, evidence, stated))
+                self._journal.decided(out, waiting.action, waiting.round, kept)
+            self._tickets.add(ticket, waiting)
             return out
+
+    def propose(self, belief: Any, available: Any = None, *, id: str) -> Decision:  # noqa: A002
+        """Return what `decide` would choose, and remember nothing of it; `adopt` takes it in once it is on record.
+
+        Draws follow from the seed and the id, so that several processes may propose at once.
+
+        Examples
+        --------
+        >>> import overcast as oc
+        >>> bandit = oc.Bandit(["a", "b"], oc.LinearModel(oc.features.Disjoint(2), ridge=1.0), oc.Thompson())
+        >>> decision = bandit.propose([2.0], id="monday")
+        >>> bandit.propose([2.0], id="monday").action == decision.action
+        True
+        >>> bandit.learnt.open
+        0
+        >>> bandit.adopt(decision)
+        >>> bandit.learnt.open
+        1
+        """
+        with self._lock:
+            mask, ticket = self._actions.mask(available), self._tickets.unused(id)
+            given = self._in_order("belief", as_belief(belief))
+            out = self._decided(given, mask, ticket, self._stream.named(ticket))[0]
+            self._sign(out)
+            return out
+
+    def _decided(
+        self, given: Belief, mask: Mask | None, ticket: str, stream: Stream
+    ) -> tuple[Decision, LastingLearner, Belief, Waiting]:
+        """Return the decision, the learner and the belief that it was made with, and what will be learnt from."""
+        belief, stated, move = self._corrected(given)
+        learner, t, samples = self._learner_for(belief), self._tickets.made + 1, self._samples
+        waiting, share = self._tickets.awaited()
+        with _threads_for(learner):
+            choice = choose(self._model, learner, self._policy, belief, t, samples, stream, mask, waiting, share)
+            index = int(choice.action)
+            evidence = learner.evidence(choice.view, index)
+        ranking = Ranking(self._actions, choice.estimate, choice.scores, self._policy)
+        seed, drawn = (stream.key, stream.number(t), choice.repetition), draws(samples, t)
+        out = Decision(ticket, time.time(), given, move, mask, ranking, index, choice.probability, seed, drawn, t)
+        return out, learner, belief, Waiting(index, t, evidence, stated)
+
+    def _sign(self, decision: Decision) -> None:
+        """Let a decision know the bandit that made it, as it is."""
+        changes = self._changes
+        decision.made_by(self, lambda: self._changes is changes, self._tally.mark())
 
     def explain(self, decision: Decision) -> Explanation:
         """Explain a decision by what is known now; `Decision.explain` explains it as it was made.
@@ -308,6 +342,7 @@ class Bandit:
         learner, t, samples = self._learner_for(decision.belief), decision.round, self._samples
         mask, (waiting, share) = self._actions.mask(decision.available), self._tickets.awaited(before=t)
         asked = learner.awaiting(waiting, share) if waiting and not self._policy.random else learner
+        stream = Stream.of_seed(decision.seed)
 
         def means(belief: Belief) -> Array:
             rng = None if decision.samples is None else drawn_by(decision.seed)
@@ -316,9 +351,7 @@ class Bandit:
 
         def chosen(belief: Belief) -> Choice:
             with _threads_for(learner):
-                return choose(
-                    self._model, learner, self._policy, belief, t, samples, self._stream, mask, waiting, share
-                )
+                return choose(self._model, learner, self._policy, belief, t, samples, stream, mask, waiting, share)
 
         return Ask(lambda given: self._corrected(given)[0], means, chosen)
 

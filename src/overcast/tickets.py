@@ -59,11 +59,16 @@ class Tickets:
         """Return the id of the next decision, or the one that was given for it."""
         if given is None:
             return f"{self.tokens[-1]}-{self.made + 1}"
+        ticket = self.unused(given)
+        if ticket.rpartition("-")[0] == self.tokens[-1]:  # the bandit may make it up later
+            raise ValueError(f"Bandit: id must not look like one of the bandit's own, got {_check.short(ticket)}")
+        return ticket
+
+    def unused(self, given: Any) -> str:
+        """Return an id if no open decision has it."""
         ticket = _check.text("Bandit", "id", given)
         if ticket in self.open:
             raise ValueError(f"Bandit: id must differ from those of open decisions, got {_check.short(ticket)} again")
-        if ticket.rpartition("-")[0] == self.tokens[-1]:  # the bandit may make it up later
-            raise ValueError(f"Bandit: id must not look like one of the bandit's own, got {_check.short(ticket)}")
         return ticket
 
     def add(self, ticket: str, waiting: Waiting) -> None:
@@ -75,7 +80,7 @@ class Tickets:
         """Add a decision that another instance made, and know that instance's mark from now on."""
         token, _, number = ticket.rpartition("-")
         if len(token) == len(self.tokens[-1]) and number.isdecimal() and token not in self.tokens:
-            self.tokens.insert(len(self.tokens) - 1, token)
+            self.tokens = [*self.tokens[-KNOWN_TOKENS:-1], token, self.tokens[-1]]
         self.add(ticket, waiting)
 
     def close(self, ticket: str) -> None:

@@ -89,6 +89,7 @@ def test_a_program_without_its_extra_is_told_which(extras: str, lacking: str, me
     [
         (["reproduce", "movielens"], "needs surprise; install it with pip install 'overcast[movielens]'"),
         (["data", "movielens"], "needs platformdirs; install it with pip install 'overcast[movielens]'"),
+        (["serve"], "needs msgspec; install it with pip install 'overcast[service]'"),
         (["reproduce", "synthetic", "--dask", "x"], "--dask needs Dask; install it with pip install 'overcast[dask]'"),
     ],
 )

@@ -10,14 +10,19 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import overcast
-from overcast.cli import bench, calibrate, completion, data, demo, doctor, reproduce
+from overcast.cli import bench, calibrate, completion, data, demo, doctor, reproduce, serve
 from overcast.cli.common import Watch, bold
 from overcast.cli.extras import lacking
 
-COMMANDS = (demo, reproduce, calibrate, bench, data, doctor, completion)
+COMMANDS = (demo, reproduce, calibrate, serve, bench, data, doctor, completion)
 
 #: the extras of the modules that a command may miss; all others come with experiments
-EXTRAS = {**dict.fromkeys(("platformdirs", "pooch", "requests", "surprise"), "movielens"), "shtab": "completion"}
+EXTRAS = {
+    **dict.fromkeys(("platformdirs", "pooch", "requests", "surprise"), "movielens"),
+    **dict.fromkeys(("httptools", "msgspec", "prometheus_client", "starlette", "uvicorn"), "service"),
+    "psycopg": "postgres",
+    "shtab": "completion",
+}
 
 NEXT = (
     "Start with `overcast demo`, or judge forecasts of your own with",

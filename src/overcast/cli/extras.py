@@ -15,6 +15,8 @@ PURPOSES = {
     "movielens": "MovieLens: download and embedding",
     "dask": "overcast reproduce --dask: many machines",
     "gym": "environments as Gymnasium has them, and back",
+    "service": "overcast serve: decisions over HTTP",
+    "postgres": "overcast serve with PostgreSQL",
     "completion": "overcast completion: the shell's Tab key",
 }
 

@@ -1,0 +1,95 @@
+"""The application, made by a factory: no state outside of it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from overcast.service.engine import Engine
+from overcast.service.errors import CODES, Failure, Fault
+from overcast.service.http import ALWAYS, Call, Endpoint, Operation, Reply, Service
+from overcast.service.metrics import Metrics
+from overcast.service.openapi import document, page
+from overcast.service.routes import actions, bandits, decisions, health, keys, outcomes
+from overcast.service.settings import Settings
+from overcast.service.store import Store, open_store
+
+OPERATIONS: list[Operation] = [
+    *bandits.OPERATIONS,
+    *actions.OPERATIONS,
+    *decisions.OPERATIONS,
+    *outcomes.OPERATIONS,
+    *keys.OPERATIONS,
+    *health.OPERATIONS,
+]
+
+
+def create_app(settings: Settings, store: Store | None = None) -> Starlette:
+    """Return the application; its engine runs from its start-up to its shut-down, as `app.state.service.engine`.
+
+    Parameters
+    ----------
+    store : of the log; None for the one that `settings.db` names
+    """
+    engine = Engine(open_store(settings.db) if store is None else store, settings.snapshot_every)
+    service = Service(engine, settings, Metrics(engine))
+    described = document(OPERATIONS)
+    schema, shown = msgspec.json.encode(described), page(described)
+
+    async def openapi(call: Call) -> Reply:
+        return Reply(200, content=schema)
+
+    async def docs(call: Call) -> Reply:
+        return Reply(200, content=shown, kind=b"text/html; charset=utf-8")
+
+    pages = [
+        Operation("GET", "/openapi.json", openapi, "This description", None, {200: None}),
+        Operation("GET", "/docs", docs, "This description as a page", None, {200: None}),
+    ]
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        engine.start()
+        try:
+            yield
+        finally:
+            engine.stop()
+
+    paths: dict[str, dict[str, Endpoint]] = {}
+    for one in (*OPERATIONS, *pages):
+        paths.setdefault(one.path, {})[one.method] = Endpoint(one, service)
+    routes = [Route(path, _Methods(endpoints), methods=list(endpoints)) for path, endpoints in paths.items()]
+    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _refused})
+    app.router.redirect_slashes = False
+    app.state.service = service
+    return app
+
+
+class _Methods:
+    """All methods of one path, so that a refusal of others names them all; HEAD is GET without the body."""
+
+    def __init__(self, endpoints: dict[str, Endpoint]) -> None:
+        self._endpoints = endpoints
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        method = scope["method"]
+        await self._endpoints["GET" if method == "HEAD" else method](scope, receive, send)
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    """Answer what no operation takes: unknown paths and methods."""
+    assert isinstance(error, HTTPException)
+    message = "path: must be one that exists; GET /docs lists them"
+    if error.status_code == 405:
+        message = "method: must be one that the path takes; GET /docs lists them"
+    fault = Failure(Fault(CODES.get(error.status_code, "bad_request"), message))
+    headers = {name.decode(): value.decode() for name, value in ALWAYS} | dict(error.headers or {})
+    return Response(msgspec.json.encode(fault), error.status_code, headers, "application/json")

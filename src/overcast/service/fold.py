@@ -1,0 +1,192 @@
+"""The state of the service as a fold over its log.
+
+`State.apply` takes one row after the other. Nothing else changes the state, so that whoever has read the same rows has
+the same state, to the byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from overcast import events
+from overcast._check import Array
+from overcast.bandit import Bandit
+from overcast.decision import Decision
+from overcast.service.keys import Key
+from overcast.service.store.base import Row
+
+_read = msgspec.json.decode
+_write = msgspec.json.encode
+
+
+class Open(msgspec.Struct):
+    """A decision that awaits its outcome: when it was made, and the parts of the outcome so far."""
+
+    time: float
+    total: float = 0.0
+    parts: list[str] = []
+
+
+class Terms(msgspec.Struct, omit_defaults=True):
+    """What the service does for a bandit beyond the library.
+
+    wait : seconds after which an outcome is given up; None for no limit
+    default : reward that then counts; None if the decision is then forgotten
+    explain : whether mean, width and score of every action are kept with a decision
+    """
+
+    wait: float | None = None
+    default: float | None = None
+    explain: bool = True
+
+
+class Counts(msgspec.Struct):
+    """How often what happened to a bandit."""
+
+    decisions: int = 0
+    outcomes: int = 0
+    cancelled: int = 0
+    expired: int = 0
+
+
+class Life:
+    """One bandit of the service: what it has learnt, and its open decisions, oldest first."""
+
+    def __init__(self, name: str, bandit: Bandit, created: float, terms: Terms) -> None:
+        self.name, self.bandit, self.created, self.terms = name, bandit, created, terms
+        self.open: dict[str, Open] = {}
+        self.counts = Counts()
+        self.retired = False
+        #: position of the last row about it
+        self.position = 0
+
+    def to_bytes(self) -> bytes:
+        """Return all of it as bytes: one line of JSON, then the file of the bandit."""
+        head = {
+            "name": self.name,
+            "created": self.created,
+            "terms": self.terms,
+            "open": self.open,
+            "counts": self.counts,
+            "retired": self.retired,
+            "position": self.position,
+        }
+        return _write(head) + b"\n" + self.bandit.to_bytes()
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Life:
+        """Return what `to_bytes` wrote."""
+        text, _, file = content.partition(b"\n")
+        head = _read(text)
+        terms = msgspec.convert(head["terms"], Terms)
+        out = cls(head["name"], Bandit.from_bytes(file), head["created"], terms)
+        out.open = msgspec.convert(head["open"], dict[str, Open])
+        out.counts = msgspec.convert(head["counts"], Counts)
+        out.retired, out.position = head["retired"], head["position"]
+        return out
+
+
+class State:
+    """All bandits and keys, as of a position of the log."""
+
+    def __init__(self) -> None:
+        self.position = 0
+        self.lives: dict[str, Life] = {}
+        self.keys: dict[str, Key] = {}
+
+    def apply(self, row: Row, decision: Decision | None = None) -> None:
+        """Let the next row happen; if it cannot, nothing changes.
+
+        decision : the one that the row records, if it is at hand; the same as its record, to the byte
+        """
+        event = _read(row.body)
+        if row.bandit:
+            self._happen(row, event, decision)
+        elif row.kind == "key":
+            key = msgspec.convert(event["key"], Key)
+            self.keys = self.keys | {key.id: key}
+        elif row.kind == "revoke":
+            self.keys = {name: key for name, key in self.keys.items() if name != event["id"]}
+        else:
+            raise ValueError(
+                f"log: kind at position {row.position} must be one that this version knows, got {row.kind}"
+            )
+        self.position = row.position
+
+    def _happen(self, row: Row, event: Any, decision: Decision | None) -> None:
+        kind, id_ = row.kind, row.decision
+        if kind == "create":
+            bandit = events.replay(event["config"], [])
+            self.lives[row.bandit] = Life(row.bandit, bandit, row.time, msgspec.convert(event["terms"], Terms))
+        life = self.lives[row.bandit]
+        if kind == "decide":
+            assert id_ is not None
+            life.bandit.adopt(Decision.from_json(event["decision"]) if decision is None else decision)
+            life.open[id_] = Open(row.time)
+            life.counts.decisions += 1
+        elif kind == "part":
+            assert id_ is not None
+            waiting = life.open[id_]
+            waiting.total += event["reward"]
+            waiting.parts = [*waiting.parts, event["part"]]
+        elif kind in ("learn", "forget"):
+            assert id_ is not None
+            events.apply(life.bandit, event)
+            del life.open[id_]
+            life.counts.outcomes += kind == "learn" and not event.get("expired", False)
+            life.counts.expired += event.get("expired", False)
+            life.counts.cancelled += kind == "forget" and not event.get("expired", False)
+        elif kind in ("add", "retire", "policy"):
+            events.apply(life.bandit, event)
+        elif kind == "terms":
+            life.terms = msgspec.convert(event["terms"], Terms)
+        elif kind == "end":
+            life.retired = True
+        elif kind != "create":
+            raise ValueError(f"log: kind at position {row.position} must be one that this version knows, got {kind}")
+        life.position = row.position
+
+    def contents(self) -> dict[str, bytes]:
+        """Return the whole state as bytes, by name of the bandit; keys have the empty name."""
+        return {"": _write(list(self.keys.values()))} | {name: life.to_bytes() for name, life in self.lives.items()}
+
+    @classmethod
+    def of(cls, position: int, contents: dict[str, bytes]) -> State:
+        """Return the state that `contents` wrote at a position."""
+        out = cls()
+        out.position = position
+        out.keys = {key.id: key for key in msgspec.json.decode(contents[""], type=list[Key])}
+        out.lives = {name: Life.from_bytes(content) for name, content in contents.items() if name}
+        return out
+
+
+def folded(rows: Iterable[Row], state: State | None = None) -> State:
+    """Return the state after some rows."""
+    out = State() if state is None else state
+    for row in rows:
+        out.apply(row)
+    return out
+
+
+def replayable(rows: Iterable[Row], bandit: str) -> tuple[events.Event, list[events.Event]]:
+    """Return the configuration of a bandit and its events, as `overcast.replay` takes them."""
+    own = [(row.kind, _read(row.body)) for row in rows if row.bandit == bandit]
+    given = next(event["config"] for kind, event in own if kind == "create")
+    return given, [event for kind, event in own if kind not in ("create", "part", "terms", "end")]
+
+
+def detail(decision: Decision) -> bytes:
+    """Return mean, width and score of every action, four bytes a number; for explanations, not for learning."""
+    assert decision._ranking is not None
+    (mean, width), scores = decision._ranking.estimate, decision._ranking.scores
+    with np.errstate(over="ignore"):
+        return np.asarray([mean, width, scores], dtype="<f4").tobytes()
+
+
+def details(content: bytes) -> Array:
+    """Return (3, k) mean, width and score of every action."""
+    return np.frombuffer(content, dtype="<f4").reshape(3, -1).astype(np.float64)

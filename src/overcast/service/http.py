@@ -1,0 +1,278 @@
+"""From a request to an answer: the key, the body, the handler, and one shape for all errors."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+
+import msgspec
+from starlette.types import Receive, Scope, Send
+
+from overcast.service import keys
+from overcast.service.engine import Engine, Turn, unknown
+from overcast.service.errors import Failure, Refusal
+from overcast.service.keys import Key
+from overcast.service.metrics import Metrics
+from overcast.service.settings import Settings
+
+T = TypeVar("T")
+log = logging.getLogger("overcast.service")
+_requests = logging.getLogger("overcast.service.requests")
+
+JSON = b"application/json"
+#: headers of every answer
+ALWAYS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"content-security-policy", b"default-src 'self'"),
+    (b"cache-control", b"no-store"),
+]
+_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*+"|[^\[\]{}"]++', re.DOTALL)
+_REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+
+
+@dataclass(frozen=True)
+class Service:
+    """What all handlers share."""
+
+    engine: Engine
+    settings: Settings
+    metrics: Metrics
+    buckets: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    def check_rate(self, key: Key, now: float) -> None:
+        """Raise a refusal if a key asks too often; it may ask for one second's worth at once."""
+        rate = self.settings.limits.rate
+        if rate is None:
+            return
+        room = max(rate, 1.0)
+        left, since = self.buckets.get(key.id, (room, now))
+        left = min(room, left + (now - since) * rate)
+        if left < 1.0:
+            wait = max(1, round((1.0 - left) / rate + 0.5))
+            raise Refusal(
+                429, f"key: may ask {rate:g} times a second, got more; wait", headers={"Retry-After": str(wait)}
+            )
+        self.buckets[key.id] = left - 1.0, now
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request, as a handler sees it."""
+
+    service: Service
+    key: Key | None
+    params: Mapping[str, str]
+    headers: Mapping[bytes, bytes]
+    body: Any
+
+    @property
+    def bandit(self) -> str:
+        return self.params["name"]
+
+    async def ask(self, work: Callable[[Turn], T], writes: bool = True) -> T:
+        """Let work happen, unless the key was revoked in the meantime."""
+        key = self.key
+
+        def run(turn: Turn) -> T:
+            if key is not None and turn.state.keys.get(key.id) != key:
+                raise unauthorized()
+            return work(turn)
+
+        return await self.service.engine.ask(run, writes)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer: a status, and a message or raw content."""
+
+    status: int
+    message: Any = None
+    content: bytes | None = None
+    kind: bytes = JSON
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One method of one path.
+
+    scope : that a key must have; None if no key is needed
+    body : type of the request's body; None if it has none
+    answers : types of the bodies of answers that are no errors, by status; None for what is not JSON
+    errors : statuses of errors that it may answer beside those that all may
+    """
+
+    method: str
+    path: str
+    handler: Callable[[Call], Awaitable[Reply]]
+    summary: str
+    scope: str | None
+    answers: Mapping[int, Any]
+    body: Any = None
+    errors: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return f"{self.method} {self.path}"
+
+    @cached_property
+    def decoder(self) -> msgspec.json.Decoder[Any]:
+        return msgspec.json.Decoder(self.body)
+
+
+class Endpoint:
+    """An operation as an ASGI application."""
+
+    def __init__(self, operation: Operation, service: Service) -> None:
+        self._operation, self._service = operation, service
+        self._observe = service.metrics.route(operation.name)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = time.perf_counter()
+        headers = dict(scope["headers"])
+        given = headers.get(b"x-request-id", b"")
+        request = given.decode() if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+        key: Key | None = None
+        extra: dict[str, str] = {}
+        try:
+            key = self._admitted(headers)
+            body = await self._body(headers, receive)
+            params = scope["path_params"]
+            if key is not None and "name" in params and not key.sees(params["name"]):
+                raise unknown(params["name"])
+            reply = await self._operation.handler(Call(self._service, key, params, headers, body))
+        except Refusal as refusal:
+            reply, extra = Reply(refusal.status, Failure(refusal.fault)), refusal.headers
+        except Exception:
+            log.exception("request %s failed", request)
+            reply = Reply(500, Failure(Refusal(500, "service: failed; its log says why, by the request's id").fault))
+        await respond(send, reply, {"x-request-id": request, **extra})
+        spent = time.perf_counter() - begun
+        self._observe(reply.status, spent)
+        if self._service.settings.log_requests:
+            line = {
+                "time": round(time.time(), 3),
+                "request": request,
+                "route": self._operation.name,
+                "bandit": scope["path_params"].get("name"),
+                "status": reply.status,
+                "milliseconds": round(1000.0 * spent, 2),
+                "key": None if key is None else key.id,
+            }
+            _requests.info("%s", msgspec.json.encode(line).decode())
+
+    def _admitted(self, headers: Mapping[bytes, bytes]) -> Key | None:
+        """Return the key of a request; raise a refusal if it does not admit to this operation."""
+        needed = self._operation.scope
+        if needed is None:
+            return None
+        engine, now = self._service.engine, time.time()
+        state = engine.state
+        if state is None:
+            raise Refusal(503, "service: is not ready, its log is being read; try again", headers={"Retry-After": "1"})
+        scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
+        key = None
+        if scheme.lower() == b"bearer":
+            key = keys.find(state.keys, engine.secret, given.strip().decode("ascii", "replace"), now)
+        if key is None:
+            raise unauthorized()
+        self._service.check_rate(key, now)
+        if not key.may(needed):
+            raise Refusal(403, f"key: must have the scope {needed}, got one with {', '.join(key.scopes)}")
+        return key
+
+    async def _body(self, headers: Mapping[bytes, bytes], receive: Receive) -> Any:
+        limits, kind = self._service.settings.limits, self._operation.body
+        raw = await _received(headers, receive, limits.body)
+        if kind is None:
+            return None
+        if headers.get(b"content-type", JSON).partition(b";")[0].strip().lower() != JSON:
+            raise Refusal(415, "body: must be application/json")
+        if raw.count(b"[") + raw.count(b"{") > limits.depth and depth(raw) > limits.depth:
+            raise Refusal(400, f"body: lists and objects must be nested at most {limits.depth} deep, got more")
+        return decoded(raw, self._operation.decoder)
+
+
+def decoded(raw: bytes, decoder: msgspec.json.Decoder[T]) -> T:
+    """Return a body; raise a refusal for what is no JSON (400), or not of the right form (422)."""
+    try:
+        return decoder.decode(raw)
+    except msgspec.ValidationError as error:
+        raise malformed(error) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
+        reason = "nested too deep" if isinstance(error, RecursionError) else str(error).splitlines()[0][:200]
+        raise Refusal(400, f"body: must be JSON, got something else: {reason}") from None
+
+
+def converted(data: Any, kind: type[T]) -> T:
+    """Return one item of a batch as its type."""
+    try:
+        return msgspec.convert(data, kind)
+    except msgspec.ValidationError as error:
+        raise malformed(error) from None
+
+
+def malformed(error: msgspec.ValidationError) -> Refusal:
+    """Return the refusal for data of the wrong form, with the field that was wrong."""
+    message, _, where = str(error).partition(" - at `$")
+    at = where.rstrip("`").lstrip(".") or None
+    return Refusal(422, f"body: {message[:1].lower()}{message[1:]}" + (f", at {at}" if at else ""), at)
+
+
+async def _received(headers: Mapping[bytes, bytes], receive: Receive, limit: int) -> bytes:
+    stated = headers.get(b"content-length", b"0")
+    too_large = Refusal(413, f"body: must have {limit} bytes at most", headers={"Connection": "close"})
+    if not stated.isdigit() or int(stated[:20]) > limit:
+        raise too_large
+    parts, size = [], 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Refusal(400, "body: must be whole, got a part of it")
+        part = message.get("body", b"")
+        size += len(part)
+        if size > limit:
+            raise too_large
+        parts.append(part)
+        if not message.get("more_body", False):
+            return b"".join(parts) if len(parts) > 1 else parts[0]
+
+
+def depth(raw: bytes) -> int:
+    """Return how deep lists and objects are nested in JSON text."""
+    level = deepest = 0
+    for bracket in _BRACKETS.sub(b"", raw):
+        level += 1 if bracket in b"[{" else -1
+        deepest = max(deepest, level)
+    return deepest
+
+
+async def respond(send: Send, reply: Reply, headers: Mapping[str, str]) -> None:
+    """Send an answer."""
+    content = msgspec.json.encode(reply.message) if reply.content is None else reply.content
+    head = [
+        (b"content-type", reply.kind),
+        (b"content-length", str(len(content)).encode()),
+        *((name.lower().encode(), value.encode()) for name, value in headers.items()),
+        *ALWAYS,
+    ]
+    if reply.status == 401:
+        head.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": reply.status, "headers": head})
+    await send({"type": "http.response.body", "body": content})
+
+
+def unauthorized() -> Refusal:
+    """Return the refusal for a request without a valid key."""
+    return Refusal(401, "key: must be a valid one, as Authorization: Bearer <key>")
+
+
+def digest(value: Any) -> str:
+    """Return what tells two requests apart, whatever the order of their fields."""
+    return hashlib.blake2b(msgspec.json.encode(value, order="sorted"), digest_size=16).hexdigest()

@@ -1,0 +1,298 @@
+"""What requests and answers hold."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from overcast import _check
+
+# Patterns are checked in `__post_init__`: with Meta(pattern=...), msgspec 0.22 may crash the interpreter at its end.
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:~@+=-]{0,127}")
+ACTION = re.compile(r"[^\x00-\x1f\x7f]{1,200}")
+LABEL = re.compile(r"[^\x00-\x1f\x7f]{1,100}")
+PATTERN = re.compile(r"[A-Za-z0-9._*?-]{1,64}")
+
+
+def check(field: str, pattern: re.Pattern[str], value: str | None) -> None:
+    """Raise ValueError unless a name looks as it must."""
+    if value is not None and not pattern.fullmatch(value):
+        raise ValueError(f"{field} must match {pattern.pattern}, got {_check.short(value)}")
+
+
+def _check_actions(actions: dict[str, Any] | list[Any]) -> None:
+    for name in actions:
+        if isinstance(name, str):
+            check("actions", ACTION, name)
+
+
+Seconds = Annotated[float, Meta(gt=0)]
+Vector = list[float]
+Scope = Literal["admin", "decide", "outcome", "read"]
+
+
+class Asked(msgspec.Struct, forbid_unknown_fields=True):
+    """A request. Fields that are not known are refused, so that none is misspelt in silence."""
+
+
+class NewBandit(Asked):
+    """A bandit to create; the fields are those of `overcast.Bandit`, and what the service adds."""
+
+    name: str
+    actions: dict[str, Vector] | list[str | Vector]
+    features: str | dict[str, Any] | None = None
+    kernel: str | dict[str, Any] | None = None
+    model: str | dict[str, Any] | None = None
+    ridge: float | None = None
+    policy: str | dict[str, Any] = "UCB"
+    samples: int | Literal["t"] | None = None
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 0
+    recalibrate: bool = False
+    objective: Any = None
+    wait: Seconds | None = None
+    default: float | None = None
+    explain: bool = True
+
+    def __post_init__(self) -> None:
+        check("name", NAME, self.name)
+        _check_actions(self.actions)
+
+
+class ChangedBandit(Asked):
+    """What may change while a bandit runs."""
+
+    policy: str | dict[str, Any] | UnsetType = UNSET
+    wait: Seconds | UnsetType | None = UNSET
+    default: float | UnsetType | None = UNSET
+    explain: bool | UnsetType = UNSET
+
+
+class NewActions(Asked):
+    actions: dict[str, Vector] | list[str | Vector]
+
+    def __post_init__(self) -> None:
+        _check_actions(self.actions)
+
+
+class ChangedAction(Asked):
+    vector: Vector
+
+
+class NewDecision(Asked):
+    """A decision to make: what is known about the context, and the actions that may be taken."""
+
+    belief: dict[str, Any] | list[Any]
+    available: list[str | int] | None = None
+    costs: Any = None
+    id: str | None = None
+
+    def __post_init__(self) -> None:
+        check("id", ID, self.id)
+
+
+class OneOrMany(Asked):
+    """A decision to make, or a list of them as `decisions`."""
+
+    belief: dict[str, Any] | list[Any] | None = None
+    available: list[str | int] | None = None
+    costs: Any = None
+    id: str | None = None
+    decisions: list[Any] | None = None
+
+    def __post_init__(self) -> None:
+        check("id", ID, self.id)
+
+
+class NewOutcome(Asked):
+    """What came of a decision."""
+
+    reward: float
+    context: dict[str, Any] | Vector | None = None
+    final: bool = True
+    part: str | None = None
+
+    def __post_init__(self) -> None:
+        check("part", ID, self.part)
+
+
+class NewOutcomes(Asked):
+    outcomes: list[Any]
+
+
+class Query(Asked):
+    belief: dict[str, Any] | list[Any]
+
+
+class NewKey(Asked):
+    name: str
+    scopes: Annotated[list[Scope], Meta(min_length=1, max_length=4)]
+    bandits: Annotated[list[str], Meta(min_length=1, max_length=100)] = msgspec.field(default_factory=lambda: ["*"])
+    expires: float | None = None
+
+    def __post_init__(self) -> None:
+        check("name", LABEL, self.name)
+        for pattern in self.bandits:
+            check("bandits", PATTERN, pattern)
+
+
+class Action(msgspec.Struct):
+    name: str | int
+    vector: Vector
+    active: bool
+
+
+class LearntSoFar(msgspec.Struct):
+    rounds: int
+    open: int
+    noise: float | None
+    ridge: float | None
+
+
+class BanditShort(msgspec.Struct):
+    name: str
+    created: float
+    retired: bool
+    actions: int
+    decisions: int
+    outcomes: int
+    pending: int
+    cancelled: int
+    expired: int
+    position: int
+
+
+class BanditList(msgspec.Struct):
+    bandits: list[BanditShort]
+
+
+class BanditInfo(BanditShort):
+    """All of a bandit."""
+
+    action_list: list[Action]
+    model: dict[str, Any]
+    policy: dict[str, Any]
+    samples: int | str | None
+    recalibrate: bool
+    wait: float | None
+    default: float | None
+    explain: bool
+    learnt: LearntSoFar
+
+
+class Decided(msgspec.Struct):
+    """A decision, and the position in the log of the last row that it rests on."""
+
+    id: str
+    action: str | int
+    mean: float
+    width: float
+    score: float
+    probability: float | None
+    position: int
+
+
+class Verdict(msgspec.Struct, omit_defaults=True):
+    """What became of one item of a batch."""
+
+    id: str | None
+    status: int
+    error: Any = None
+
+
+class DecidedItem(Verdict, omit_defaults=True):
+    decision: Decided | None = None
+
+
+class DecidedList(msgspec.Struct):
+    decisions: list[DecidedItem]
+
+
+class OutcomeTaken(msgspec.Struct):
+    """An outcome that counts; `repeated` if it had been taken before."""
+
+    id: str
+    repeated: bool
+    final: bool
+    total: float
+
+
+class VerdictList(msgspec.Struct):
+    outcomes: list[Verdict]
+
+
+class EstimatedAction(msgspec.Struct):
+    action: str | int
+    mean: float
+    width: float
+
+
+class Estimated(msgspec.Struct):
+    actions: list[EstimatedAction]
+    position: int
+
+
+class OptionSeen(msgspec.Struct):
+    """One action as the decision saw it; `score` is null if it was not available."""
+
+    action: str | int
+    mean: float | None
+    width: float | None
+    score: float | None
+
+
+class Happened(msgspec.Struct):
+    """One row of the log."""
+
+    position: int
+    time: float
+    kind: str
+    event: dict[str, Any]
+
+
+class DecisionRecord(msgspec.Struct):
+    """A decision with all that it rests on, and what came of it.
+
+    options : every action; null if the bandit does not keep them
+    plugged : the choice that the mean of the forecast, taken for certain, would have led to
+    """
+
+    id: str
+    position: int
+    time: float
+    status: str
+    record: dict[str, Any]
+    options: list[OptionSeen] | None
+    plugged: str | int | None
+    events: list[Happened]
+
+
+class KeyInfo(msgspec.Struct):
+    id: str
+    name: str
+    scopes: list[str]
+    bandits: list[str]
+    created: float
+    expires: float | None
+
+
+class KeyMade(KeyInfo):
+    """A new key; `key` is shown here and never again."""
+
+    key: str
+
+
+class KeyList(msgspec.Struct):
+    keys: list[KeyInfo]
+
+
+class Health(msgspec.Struct):
+    status: str
+    position: int | None = None
+
+
+class Empty(msgspec.Struct):
+    """Nothing."""

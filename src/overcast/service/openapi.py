@@ -1,0 +1,83 @@
+"""The description of all operations as OpenAPI 3.1, and a page that shows it."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+import overcast
+from overcast.service.errors import CODES, Failure
+from overcast.service.http import Operation
+
+_JSON = "application/json"
+_PARAMETER = re.compile(r"{(\w+)(?::\w+)?}")
+#: statuses of errors that every operation with a key may answer
+COMMON = (400, 401, 403, 404, 413, 415, 422, 429, 500, 503)
+
+
+def document(operations: Sequence[Operation]) -> dict[str, Any]:
+    """Return the description of operations."""
+    types = [Failure]
+    for one in operations:
+        types += [kind for kind in (one.body, *one.answers.values()) if kind is not None and kind not in types]
+    schemas, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
+    known = dict(zip(types, schemas, strict=True))
+    paths: dict[str, dict[str, Any]] = {}
+    for one in operations:
+        path = _PARAMETER.sub(r"{\1}", one.path)
+        paths.setdefault(path, {})[one.method.lower()] = _operation(one, known)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Overcast", "version": overcast.__version__, "summary": overcast.__doc__},
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _operation(one: Operation, known: dict[Any, Any]) -> dict[str, Any]:
+    answers: dict[str, Any] = {}
+    for status, kind in one.answers.items():
+        content = {"text/plain": {}} if kind is None else {_JSON: {"schema": known[kind]}}
+        answers[str(status)] = {"description": "Done", "content": content}
+    for status in sorted({*one.errors, *((500,) if one.scope is None else COMMON)}):
+        answers[str(status)] = {"description": CODES[status], "content": {_JSON: {"schema": known[Failure]}}}
+    names = _PARAMETER.findall(one.path)
+    out: dict[str, Any] = {
+        "operationId": f"{one.method.lower()}_{re.sub(r'[^a-z0-9]+', '_', one.path).strip('_')}",
+        "summary": one.summary,
+        "parameters": [
+            {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+            for name in names
+        ],
+        "responses": answers,
+    }
+    if one.body is not None:
+        out["requestBody"] = {"required": True, "content": {_JSON: {"schema": known[one.body]}}}
+    if one.scope is not None:
+        out["security"] = [{"key": []}]
+        out["description"] = f"Needs the scope `{one.scope}`."
+    return out
+
+
+def page(described: dict[str, Any]) -> bytes:
+    """Return the description as a page without scripts."""
+    rows = [
+        f"<tr><td><code>{method.upper()}</code></td><td><code>{html.escape(path)}</code></td>"
+        f"<td>{html.escape(one['summary'])}. {html.escape(one.get('description', ''))}</td></tr>"
+        for path, methods in described["paths"].items()
+        for method, one in methods.items()
+    ]
+    title = f"Overcast {html.escape(described['info']['version'])}"
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
+        '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">'
+        f'<h1>{title}</h1><p>The whole description: <a href="/openapi.json">openapi.json</a>.</p>'
+        f"<table>{''.join(rows)}</table></html>"
+    ).encode()

@@ -1,0 +1,1 @@
+"""One module per group of routes, each with its list of operations."""

@@ -1,0 +1,70 @@
+"""Actions that come and go while a bandit runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from overcast import events
+from overcast.service import messages as m
+from overcast.service.engine import Turn
+from overcast.service.errors import Refusal
+from overcast.service.fold import Life
+from overcast.service.http import Call, Operation, Reply
+from overcast.service.routes.bandits import BANDIT, check_actions, info, labels
+
+
+async def add(call: Call) -> Reply:
+    asked: m.NewActions = call.body
+    limits = call.service.settings.limits
+
+    def work(turn: Turn) -> m.BanditInfo:
+        life = turn.life(call.bandit)
+        known = labels(life)
+        if len(known) + len(asked.actions) > limits.actions:
+            raise Refusal(422, f"bandit: actions must be {limits.actions} at most, got more", "actions")
+        check_actions(asked.actions, limits)
+        if life.bandit.actions.names is not None and (old := [one for one in asked.actions if one in known]):
+            raise Refusal(409, f"action: name must be a new one, got {old[0]!r} again; PATCH changes it", "actions")
+        turn.append(life.name, "add", events.added(asked.actions))
+        return info(life)
+
+    return Reply(201, await call.ask(work))
+
+
+async def change(call: Call) -> Reply:
+    asked: m.ChangedAction = call.body
+    check_actions([asked.vector], call.service.settings.limits)
+
+    def work(turn: Turn) -> m.BanditInfo:
+        life, name = _found(turn, call)
+        if isinstance(name, int):
+            raise Refusal(422, "action: must have a name to get a new vector, got a bandit whose actions have none")
+        turn.append(life.name, "add", events.added({name: asked.vector}))
+        return info(life)
+
+    return Reply(200, await call.ask(work))
+
+
+async def retire(call: Call) -> Reply:
+    def work(turn: Turn) -> m.BanditInfo:
+        life, name = _found(turn, call)
+        turn.append(life.name, "retire", events.retired([name]))
+        return info(life)
+
+    return Reply(200, await call.ask(work))
+
+
+def _found(turn: Turn, call: Call) -> tuple[Life, Any]:
+    life, given = turn.life(call.bandit), call.params["action"]
+    found: dict[str, Any] = {str(name): name for name in labels(life)}
+    if given not in found:
+        raise Refusal(404, f"action: must be one of the bandit, got {given[:80]!r}")
+    return life, found[given]
+
+
+ONE = f"{BANDIT}/actions/{{action:path}}"
+OPERATIONS = [
+    Operation("POST", f"{BANDIT}/actions", add, "Add actions", "admin", {201: m.BanditInfo}, m.NewActions, (409,)),
+    Operation("PATCH", ONE, change, "Give an action a new vector", "admin", {200: m.BanditInfo}, m.ChangedAction),
+    Operation("DELETE", ONE, retire, "Retire an action", "admin", {200: m.BanditInfo}),
+]

@@ -1,0 +1,170 @@
+"""Bandits: create, list, inspect, change, retire; and what one expects under a belief."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from msgspec import UNSET, structs
+
+from overcast import events
+from overcast._storage import config as encoded
+from overcast.service import messages as m
+from overcast.service import spec
+from overcast.service.engine import Turn
+from overcast.service.errors import Refusal, refusing
+from overcast.service.fold import Life, Terms
+from overcast.service.http import Call, Operation, Reply
+from overcast.service.routes.beliefs import given_belief
+from overcast.service.settings import Limits
+
+
+async def create(call: Call) -> Reply:
+    asked: m.NewBandit = call.body
+    if call.key is not None and not call.key.sees(asked.name):
+        raise Refusal(403, f"key: may not use this name, got {asked.name!r}", "name")
+    if asked.objective is not None:
+        raise Refusal(422, "bandit: objective is not offered by this version; leave it out", "objective")
+    check_actions(asked.actions, call.service.settings.limits)
+    check_terms(asked.wait, asked.default)
+    with refusing("policy"):
+        policy = spec.policy_of(asked.policy)
+    with refusing():
+        model = spec.model_of(asked.features, asked.kernel, asked.model, asked.ridge)
+        config = spec.configuration(asked.actions, model, policy, asked.samples, asked.seed, asked.recalibrate)
+    body = {"event": "create", "config": config, "terms": Terms(asked.wait, asked.default, asked.explain)}
+
+    def work(turn: Turn) -> m.BanditInfo:
+        if asked.name in turn.state.lives:
+            raise Refusal(409, f"bandit: name must be a new one, got {asked.name!r} again", "name")
+        turn.append(asked.name, "create", body)
+        return info(turn.life(asked.name))
+
+    return Reply(201, await call.ask(work))
+
+
+async def list_all(call: Call) -> Reply:
+    key = call.key
+
+    def work(turn: Turn) -> m.BanditList:
+        lives = turn.state.lives.values()
+        return m.BanditList([m.BanditShort(**_short(life)) for life in lives if key is None or key.sees(life.name)])
+
+    return Reply(200, await call.ask(work, writes=False))
+
+
+async def inspect(call: Call) -> Reply:
+    return Reply(200, await call.ask(lambda turn: info(turn.life(call.bandit)), writes=False))
+
+
+async def change(call: Call) -> Reply:
+    asked: m.ChangedBandit = call.body
+    with refusing("policy"):
+        policy = None if asked.policy is UNSET else spec.policy_of(asked.policy)
+
+    def work(turn: Turn) -> m.BanditInfo:
+        life = turn.life(call.bandit)
+        given = {name: getattr(asked, name) for name in ("wait", "default", "explain")}
+        terms = structs.replace(life.terms, **{name: value for name, value in given.items() if value is not UNSET})
+        check_terms(terms.wait, terms.default)
+        if policy is not None:
+            turn.append(life.name, "policy", events.policy(policy))
+        if terms != life.terms:
+            turn.append(life.name, "terms", {"event": "terms", "terms": terms})
+        return info(life)
+
+    return Reply(200, await call.ask(work))
+
+
+async def retire(call: Call) -> Reply:
+    def work(turn: Turn) -> m.BanditInfo:
+        life = turn.life(call.bandit)
+        if not life.retired:
+            turn.append(life.name, "end", {"event": "end"})
+        return info(life)
+
+    return Reply(200, await call.ask(work))
+
+
+async def estimate(call: Call) -> Reply:
+    asked: m.Query = call.body
+    belief = given_belief(asked.belief, call.service.settings.limits)[0]
+
+    def work(turn: Turn) -> m.Estimated:
+        life = turn.life(call.bandit)
+        found = life.bandit.estimate(belief)
+        if not (np.isfinite(found.mean).all() and np.isfinite(found.width).all()):
+            raise Refusal(422, "estimate: must be finite, got numbers beyond all bounds; check the belief", "belief")
+        rows = zip(labels(life), found.mean.tolist(), found.width.tolist(), strict=True)
+        return m.Estimated([m.EstimatedAction(*row) for row in rows], turn.state.position)
+
+    return Reply(200, await call.ask(work, writes=False))
+
+
+def check_actions(actions: Any, limits: Limits) -> None:
+    """Raise a refusal if there are too many actions, or vectors are too long."""
+    if len(actions) > limits.actions:
+        raise Refusal(422, f"bandit: actions must be {limits.actions} at most, got {len(actions)}", "actions")
+    vectors = actions.values() if isinstance(actions, dict) else actions
+    longest = max((len(one) for one in vectors if isinstance(one, list)), default=0)
+    if longest > limits.dimensions:
+        raise Refusal(422, f"bandit: vectors must have {limits.dimensions} entries at most, got {longest}", "actions")
+
+
+def check_terms(wait: float | None, default: float | None) -> None:
+    """Raise a refusal unless a default reward goes with a limit to wait."""
+    if default is not None and wait is None:
+        raise Refusal(422, "bandit: default must go with wait, got it alone", "default")
+
+
+def labels(life: Life) -> list[Any]:
+    """Return the names of all actions, or their indices if they have none."""
+    names = life.bandit.actions.names
+    return list(range(len(life.bandit.actions))) if names is None else list(names)
+
+
+def info(life: Life) -> m.BanditInfo:
+    """Return all that is told about a bandit."""
+    bandit, terms = life.bandit, life.terms
+    actions, learnt = bandit.actions, bandit.learnt
+    rows = zip(labels(life), actions.vectors.tolist(), actions.active.tolist(), strict=True)
+    return m.BanditInfo(
+        **_short(life),
+        action_list=[m.Action(*row) for row in rows],
+        model=encoded(bandit.model),
+        policy=encoded(bandit.policy),
+        samples=bandit.samples,
+        recalibrate=bandit.recalibrated is not None,
+        wait=terms.wait,
+        default=terms.default,
+        explain=terms.explain,
+        learnt=m.LearntSoFar(learnt.rounds, learnt.open, learnt.noise, learnt.ridge),
+    )
+
+
+def _short(life: Life) -> dict[str, Any]:
+    return {
+        "name": life.name,
+        "created": life.created,
+        "retired": life.retired,
+        "actions": int(life.bandit.actions.active.sum()),
+        "decisions": life.counts.decisions,
+        "outcomes": life.counts.outcomes,
+        "pending": len(life.open),
+        "cancelled": life.counts.cancelled,
+        "expired": life.counts.expired,
+        "position": life.position,
+    }
+
+
+BANDITS, BANDIT = "/v1/bandits", "/v1/bandits/{name}"
+OPERATIONS = [
+    Operation("POST", BANDITS, create, "Create a bandit", "admin", {201: m.BanditInfo}, m.NewBandit, (409,)),
+    Operation("GET", BANDITS, list_all, "List the bandits that the key may see", "read", {200: m.BanditList}),
+    Operation("GET", BANDIT, inspect, "Inspect a bandit", "read", {200: m.BanditInfo}),
+    Operation("PATCH", BANDIT, change, "Change policy or limits", "admin", {200: m.BanditInfo}, m.ChangedBandit),
+    Operation("DELETE", BANDIT, retire, "Retire a bandit: it decides no more", "admin", {200: m.BanditInfo}),
+    Operation(
+        "POST", f"{BANDIT}/estimate", estimate, "Mean and width of all actions", "read", {200: m.Estimated}, m.Query
+    ),
+]

@@ -1,0 +1,202 @@
+"""Decisions: make one or many, look at one, cancel one."""
+
+from __future__ import annotations
+
+import math
+import uuid
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from overcast.beliefs import Belief, PointMass
+from overcast.decision import Decision
+from overcast.service import messages as m
+from overcast.service.engine import Turn
+from overcast.service.errors import LIBRARY, Refusal, refusing
+from overcast.service.fold import Life, detail, details
+from overcast.service.http import Call, Operation, Reply, converted, digest
+from overcast.service.routes.bandits import BANDIT, labels
+from overcast.service.routes.beliefs import given_belief
+from overcast.service.settings import Limits
+from overcast.service.store.base import Row
+
+
+async def decide(call: Call) -> Reply:
+    asked: m.OneOrMany = call.body
+    limits, header = call.service.settings.limits, _idempotency(call)
+    one = asked.belief, asked.available, asked.costs, asked.id
+    if asked.decisions is None:
+        if asked.belief is None:
+            raise Refusal(422, "decision: belief must be given, got none", "belief")
+        alone = m.NewDecision(asked.belief, *one[1:])
+        return Reply(201, await call.ask(lambda turn: made(turn, call.bandit, alone, header, limits)))
+    if any(part is not None for part in one):
+        raise Refusal(422, "decisions: must come without belief, available, costs and id beside them", "decisions")
+    if not 1 <= len(asked.decisions) <= limits.batch:
+        raise Refusal(422, f"decisions: must be 1 to {limits.batch}, got {len(asked.decisions)}", "decisions")
+    items = [(item, None if header is None else f"{header}.{i}") for i, item in enumerate(asked.decisions)]
+
+    def work(turn: Turn) -> m.DecidedList:
+        turn.life(call.bandit)
+        return m.DecidedList([_item(turn, call.bandit, *item, limits) for item in items])
+
+    return Reply(200, await call.ask(work))
+
+
+def made(turn: Turn, name: str, asked: m.NewDecision, header: str | None, limits: Limits) -> m.Decided:
+    """Return a decision, which is made unless its id is known."""
+    life = turn.life(name)
+    if asked.costs is not None:
+        raise Refusal(422, "decision: costs are not offered by this version; leave them out", "costs")
+    if header is not None and asked.id is not None and header != asked.id:
+        raise Refusal(422, "decision: id must be that of the header Idempotency-Key, or left out", "id")
+    id_, request = asked.id or header, digest([asked.belief, asked.available])
+    if id_ is not None and (known := _known(turn, name, id_)) is not None:
+        event = msgspec.json.decode(known.body)
+        if event["request"] != request:
+            raise Refusal(409, f"decision: id must be new for another request, got {id_!r} again", "id")
+        return _told(event["decision"], life, known.position)
+    if life.retired:
+        raise Refusal(409, f"bandit: must not be retired, got {name!r}")
+    belief, form = given_belief(asked.belief, limits)
+    _check_size(life, belief, limits)
+    with refusing():
+        decision = life.bandit.propose(belief, asked.available, id=uuid.uuid4().hex if id_ is None else id_)
+    if not all(map(math.isfinite, (decision.mean, decision.width, decision.score))):
+        raise Refusal(422, "decision: estimates must be finite, got numbers beyond all bounds", "belief")
+    record = decision.to_json() | {"belief": form}
+    plugged = _plugged(life, belief, asked.available, decision) if life.terms.explain else None
+    body = {"event": "decide", "decision": record, "request": request, "plugged": plugged}
+    row = turn.append(name, "decide", body, decision, detail(decision) if life.terms.explain else None)
+    return _told(record, life, row.position)
+
+
+def _known(turn: Turn, name: str, id_: str) -> Row | None:
+    return next((row for row in turn.find(name, id_) if row.kind == "decide"), None)
+
+
+def _told(record: Any, life: Life, position: int) -> m.Decided:
+    action = record["index"] if life.bandit.actions.names is None else record["action"]
+    numbers = record["mean"], record["width"], record["score"], record["probability"]
+    return m.Decided(record["id"], action, *numbers, position - 1)
+
+
+def _item(turn: Turn, name: str, data: Any, header: str | None, limits: Limits) -> m.DecidedItem:
+    given = data.get("id") if isinstance(data, dict) else None
+    try:
+        decided = made(turn, name, converted(data, m.NewDecision), header, limits)
+    except Refusal as refusal:
+        return m.DecidedItem(given if isinstance(given, str) else None, refusal.status, refusal.fault)
+    return m.DecidedItem(decided.id, 201, decision=decided)
+
+
+def _check_size(life: Life, belief: Belief, limits: Limits) -> None:
+    """Raise a refusal if features of actions and contexts would have too many dimensions."""
+    memory = life.bandit.memory
+    features = getattr(getattr(memory.model, "model", memory.model), "features", None)
+    if memory.learner is None and features is not None:
+        size = features.size(memory.actions.vectors.shape[1], belief.dim)
+        if size > limits.dimensions:
+            raise Refusal(
+                422, f"bandit: features must have {limits.dimensions} dimensions at most, got {size}", "belief"
+            )
+
+
+def _plugged(life: Life, belief: Belief, available: Any, decision: Decision) -> Any:
+    """Return the choice that the mean of the belief, taken for certain, would lead to; None if it has none."""
+    try:
+        other = life.bandit.propose(PointMass(belief.mean()), available, id=decision.id)
+    except LIBRARY:
+        return None
+    return labels(life)[other.index] if life.bandit.actions.names is None else other.action
+
+
+def _idempotency(call: Call) -> str | None:
+    raw = call.headers.get(b"idempotency-key")
+    if raw is None:
+        return None
+    with refusing("Idempotency-Key"):
+        m.check("Idempotency-Key", m.ID, raw.decode("latin-1"))
+    return raw.decode()
+
+
+async def look(call: Call) -> Reply:
+    return Reply(200, await call.ask(lambda turn: _record(turn, call), writes=False))
+
+
+def _record(turn: Turn, call: Call) -> m.DecisionRecord:
+    life, id_ = turn.life(call.bandit), call.params["id"]
+    rows = turn.find(life.name, id_)
+    first = next((row for row in rows if row.kind == "decide"), None)
+    if first is None:
+        raise unknown_decision(id_)
+    event = msgspec.json.decode(first.body)
+    happened = [m.Happened(row.position, row.time, row.kind, msgspec.json.decode(row.body)) for row in rows]
+    status = "open" if id_ in life.open else _status(happened[-1])
+    return m.DecisionRecord(
+        id_,
+        first.position - 1,
+        first.time,
+        status,
+        event["decision"],
+        _options(life, first),
+        event["plugged"],
+        happened[1:],
+    )
+
+
+def _status(last: m.Happened) -> str:
+    return "expired" if last.event.get("expired") else {"learn": "rewarded", "forget": "cancelled"}[last.kind]
+
+
+def _options(life: Life, row: Row) -> list[m.OptionSeen] | None:
+    if row.detail is None:
+        return None
+    columns = details(row.detail)
+    columns = np.where(np.isfinite(columns), columns, np.nan).T.tolist()
+    names = labels(life)[: len(columns)]
+    return [
+        m.OptionSeen(name, *(None if math.isnan(number) else number for number in numbers))
+        for name, numbers in zip(names, columns, strict=True)
+    ]
+
+
+async def cancel(call: Call) -> Reply:
+    def work(turn: Turn) -> m.Verdict:
+        life, id_ = turn.life(call.bandit), call.params["id"]
+        if id_ in life.open:
+            turn.append(life.name, "forget", {"event": "forget", "id": id_}, id_)
+            return m.Verdict(id_, 200)
+        rows = turn.find(life.name, id_)
+        if not rows:
+            raise unknown_decision(id_)
+        if rows[-1].kind == "forget" and not msgspec.json.decode(rows[-1].body).get("expired"):
+            return m.Verdict(id_, 200)
+        raise Refusal(409, f"decision: must be open to be cancelled, got {id_!r}, which has its outcome or expired")
+
+    return Reply(200, await call.ask(work))
+
+
+def unknown_decision(id_: str) -> Refusal:
+    """Return the refusal for a decision that was never made."""
+    return Refusal(404, f"decision: must be one of the bandit, got {id_[:80]!r}")
+
+
+MANY, ONE = f"{BANDIT}/decisions", f"{BANDIT}/decisions/{{id}}"
+OPERATIONS = [
+    Operation(
+        "POST",
+        MANY,
+        decide,
+        "Decide under a belief, or many at once",
+        "decide",
+        {201: m.Decided, 200: m.DecidedList},
+        m.OneOrMany,
+        (409,),
+    ),
+    Operation("GET", ONE, look, "A decision and what it rests on", "read", {200: m.DecisionRecord}),
+    Operation(
+        "DELETE", ONE, cancel, "Cancel a decision that was never shown", "decide", {200: m.Verdict}, None, (409,)
+    ),
+]

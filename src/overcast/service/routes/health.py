@@ -1,0 +1,34 @@
+"""Whether the service lives, whether it is ready, and its metrics."""
+
+from __future__ import annotations
+
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from overcast.service import messages as m
+from overcast.service.errors import Refusal
+from overcast.service.http import Call, Operation, Reply
+from overcast.service.routes.keys import check_whole
+
+
+async def healthz(call: Call) -> Reply:
+    return Reply(200, m.Health("alive"))
+
+
+async def readyz(call: Call) -> Reply:
+    state = call.service.engine.state
+    if state is None or not call.service.engine.ready:
+        raise Refusal(503, "service: is not ready, its log is being read or cannot be", headers={"Retry-After": "1"})
+    return Reply(200, m.Health("ready", state.position))
+
+
+async def metrics(call: Call) -> Reply:
+    check_whole(call)
+    await call.ask(lambda turn: None, writes=False)  # reads what others have written, keys that they revoked included
+    return Reply(200, content=call.service.metrics.text(), kind=CONTENT_TYPE_LATEST.encode())
+
+
+OPERATIONS = [
+    Operation("GET", "/healthz", healthz, "Whether the process lives", None, {200: m.Health}),
+    Operation("GET", "/readyz", readyz, "Whether the log has been folded", None, {200: m.Health}, None, (503,)),
+    Operation("GET", "/metrics", metrics, "Metrics for Prometheus", "read", {200: None}),
+]

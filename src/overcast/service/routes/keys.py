@@ -1,0 +1,69 @@
+"""Keys: make, list, revoke."""
+
+from __future__ import annotations
+
+from overcast.service import messages as m
+from overcast.service.engine import Turn
+from overcast.service.errors import Refusal
+from overcast.service.http import Call, Operation, Reply
+from overcast.service.keys import Key, new_key
+
+
+async def make(call: Call) -> Reply:
+    check_whole(call)
+    asked: m.NewKey = call.body
+    secret = call.service.engine.secret
+
+    def work(turn: Turn) -> m.KeyMade:
+        if asked.expires is not None and asked.expires <= turn.now:
+            raise Refusal(422, f"key: expires must be in the future, got {asked.expires}", "expires")
+        scopes, bandits = tuple(dict.fromkeys(asked.scopes)), tuple(dict.fromkeys(asked.bandits))
+        key, shown = new_key(secret, asked.name, scopes, bandits, turn.now, asked.expires)
+        turn.append("", "key", {"event": "key", "key": key})
+        return m.KeyMade(*_told(key), key=shown)
+
+    return Reply(201, await call.ask(work))
+
+
+async def list_all(call: Call) -> Reply:
+    check_whole(call)
+    return Reply(
+        200,
+        await call.ask(
+            lambda turn: m.KeyList([m.KeyInfo(*_told(key)) for key in turn.state.keys.values()]), writes=False
+        ),
+    )
+
+
+async def revoke(call: Call) -> Reply:
+    check_whole(call)
+
+    def work(turn: Turn) -> m.Empty:
+        id_, keys = call.params["id"], turn.state.keys
+        if id_ not in keys:
+            raise Refusal(404, f"key: must be one that exists, got {id_[:80]!r}")
+        others = [key for key in keys.values() if key.id != id_]
+        if not any("admin" in key.scopes and key.sees("") and key.expires is None for key in others):
+            raise Refusal(409, "key: must not be the last one with the scope admin for all bandits; make another first")
+        turn.append("", "revoke", {"event": "revoke", "id": id_})
+        return m.Empty()
+
+    return Reply(200, await call.ask(work))
+
+
+def check_whole(call: Call) -> None:
+    """Raise a refusal unless the key sees all bandits: a narrow one must not make itself a wider one."""
+    if call.key is not None and "*" not in call.key.bandits:
+        raise Refusal(403, "key: must see all bandits for this, got one that sees some")
+
+
+def _told(key: Key) -> tuple[str, str, list[str], list[str], float, float | None]:
+    return key.id, key.name, list(key.scopes), list(key.bandits), key.created, key.expires
+
+
+KEYS = "/v1/keys"
+OPERATIONS = [
+    Operation("POST", KEYS, make, "Make a key, which is shown once", "admin", {201: m.KeyMade}, m.NewKey),
+    Operation("GET", KEYS, list_all, "List the keys", "admin", {200: m.KeyList}),
+    Operation("DELETE", f"{KEYS}/{{id}}", revoke, "Revoke a key at once", "admin", {200: m.Empty}, None, (409,)),
+]

@@ -1,0 +1,100 @@
+"""Outcomes: late, repeated, out of order, in parts; one or many."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import msgspec
+
+from overcast.service import messages as m
+from overcast.service.engine import Turn
+from overcast.service.errors import Refusal
+from overcast.service.http import Call, Operation, Reply, converted, digest
+from overcast.service.routes.bandits import BANDIT
+from overcast.service.routes.decisions import ONE, unknown_decision
+
+
+class Item(m.NewOutcome):
+    """One outcome of a batch."""
+
+    id: str = msgspec.field(default="")
+
+
+async def outcome(call: Call) -> Reply:
+    return Reply(200, await call.ask(lambda turn: taken(turn, call.bandit, call.params["id"], call.body)))
+
+
+async def outcomes(call: Call) -> Reply:
+    items, limit = call.body.outcomes, call.service.settings.limits.batch
+    if not 1 <= len(items) <= limit:
+        raise Refusal(422, f"outcomes: must be 1 to {limit}, got {len(items)}", "outcomes")
+
+    def work(turn: Turn) -> m.VerdictList:
+        turn.life(call.bandit)
+        return m.VerdictList([_verdict(turn, call.bandit, item) for item in items])
+
+    return Reply(200, await call.ask(work))
+
+
+def _verdict(turn: Turn, bandit: str, data: Any) -> m.Verdict:
+    given = data.get("id") if isinstance(data, dict) else None
+    try:
+        item = converted(data, Item)
+        taken(turn, bandit, item.id, item)
+    except Refusal as refusal:
+        return m.Verdict(given if isinstance(given, str) else None, refusal.status, refusal.fault)
+    return m.Verdict(item.id, 200)
+
+
+def taken(turn: Turn, bandit: str, id_: str, asked: m.NewOutcome) -> m.OutcomeTaken:
+    """Take in an outcome, once."""
+    life = turn.life(bandit)
+    request = digest([asked.reward, asked.context, asked.final, asked.part])
+    waiting = life.open.get(id_)
+    if waiting is None or asked.part in waiting.parts:
+        return _again(turn, bandit, id_, asked, request)
+    total = waiting.total + asked.reward
+    if not math.isfinite(total):
+        raise Refusal(422, f"outcome: reward must be finite, got {asked.reward}", "reward")
+    if asked.final:
+        learn = {"event": "learn", "id": id_, "reward": total, "context": asked.context}
+        turn.append(bandit, "learn", learn | {"part": asked.part, "request": request}, id_)
+        return m.OutcomeTaken(id_, False, True, total)
+    if asked.part is None:
+        raise Refusal(422, 'outcome: part must name the part if "final" is false, got none', "part")
+    if asked.context is not None:
+        raise Refusal(422, "outcome: context must come with the final part, got it before", "context")
+    body = {"event": "part", "id": id_, "reward": asked.reward, "part": asked.part, "request": request}
+    turn.append(bandit, "part", body, id_)
+    return m.OutcomeTaken(id_, False, False, total)
+
+
+def _again(turn: Turn, bandit: str, id_: str, asked: m.NewOutcome, request: str) -> m.OutcomeTaken:
+    """Return the answer to an outcome that was taken before; raise a refusal for one that comes too late."""
+    rows = turn.find(bandit, id_)
+    if not rows:
+        raise unknown_decision(id_)
+    total = 0.0
+    for row in rows:
+        event = msgspec.json.decode(row.body)
+        if row.kind not in ("part", "learn"):
+            continue
+        total = event["reward"] if row.kind == "learn" else total + event["reward"]
+        if event.get("request") == request:
+            return m.OutcomeTaken(id_, True, row.kind == "learn", total)
+        if row.kind == "part" and event["part"] == asked.part:
+            raise Refusal(409, f"outcome: part {asked.part!r} of {id_!r} was given before, with another body", "part")
+    last = msgspec.json.decode(rows[-1].body)
+    reason = "expired" if last.get("expired") else {"learn": "has its outcome"}.get(rows[-1].kind, "was cancelled")
+    raise Refusal(409, f"outcome: decision must be open, got {id_!r}, which {reason}")
+
+
+OPERATIONS = [
+    Operation(
+        "POST", f"{ONE}/outcome", outcome, "What came of it", "outcome", {200: m.OutcomeTaken}, m.NewOutcome, (409,)
+    ),
+    Operation(
+        "POST", f"{BANDIT}/outcomes", outcomes, "What came of many", "outcome", {200: m.VerdictList}, m.NewOutcomes
+    ),
+]

@@ -1,0 +1,106 @@
+"""Run the service."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import uvicorn
+
+from overcast.service.app import create_app
+from overcast.service.engine import Engine, Turn
+from overcast.service.keys import new_key
+from overcast.service.settings import Settings
+
+#: the process changes between its two threads so often; the default of 5 ms makes requests wait for the writer
+SWITCH = 0.0005
+
+
+def run(settings: Settings) -> None:
+    """Serve until a signal comes; what was accepted is finished first."""
+    check_db(settings.db)
+    app = create_app(settings)
+    engine: Engine = app.state.service.engine
+    _log_to_stderr()
+    sys.setswitchinterval(SWITCH)
+    config = uvicorn.Config(
+        app,
+        host=settings.host,
+        port=settings.port,
+        http="httptools",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+    )
+    if settings.host not in ("127.0.0.1", "::1", "localhost"):
+        logging.getLogger("overcast.service").warning(
+            "listens on %s without TLS; keys can be read on the way unless a proxy with TLS stands in front",
+            settings.host,
+        )
+    _Server(config, engine, settings).run()
+
+
+class _Server(uvicorn.Server):
+    """A server that hands out the first key once it listens."""
+
+    def __init__(self, config: uvicorn.Config, engine: Engine, settings: Settings) -> None:
+        super().__init__(config)
+        self._engine, self._settings = engine, settings
+
+    async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
+        await super().startup(sockets)  # type: ignore[arg-type]
+        if not self.started:
+            return
+        shown = await self._engine.ask(lambda turn: first_key(turn, self._engine.secret))
+        port = self.servers[0].sockets[0].getsockname()[1] if self.servers else self._settings.port
+        print(
+            f"overcast: serves on http://{self._settings.host}:{port} (log in {shown_db(self._settings.db)})",
+            flush=True,
+        )
+        if shown is not None:
+            hand_out(shown, Path(f"{self._settings.db}.key" if "://" not in self._settings.db else "overcast.key"))
+
+
+def first_key(turn: Turn, secret: bytes) -> str | None:
+    """Make a key with the scope admin if there is no key at all; return it, or None."""
+    if turn.state.keys:
+        return None
+    key, shown = new_key(secret, "first", ("admin",), ("*",), turn.now, None)
+    turn.append("", "key", {"event": "key", "key": key})
+    return shown
+
+
+def hand_out(key: str, path: Path) -> None:
+    """Show a key on the terminal; where there is none, write it to a file that only the owner can read."""
+    if sys.stdout.isatty():
+        print(f"overcast: first key, shown this once: {key}", flush=True)
+        return
+    with open(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w") as file:
+        os.fchmod(file.fileno(), 0o600)
+        file.write(f"{key}\n")
+    print(f"overcast: first key is in {path}, which only its owner can read; delete it once it is kept", flush=True)
+
+
+def check_db(db: str) -> None:
+    """Raise ValueError if a password is in the address of the database, which other users of the machine could read."""
+    parts = urlsplit(db)
+    if "://" in db and (parts.password or "password" in parse_qs(parts.query)):
+        raise ValueError("serve: --db must not hold a password; set PGPASSWORD or use a password file (~/.pgpass)")
+
+
+def shown_db(db: str) -> str:
+    """Return the address of the database without anything secret."""
+    return db if "://" not in db else "PostgreSQL"
+
+
+def _log_to_stderr() -> None:
+    """Write the log of the process as lines: requests as JSON, the rest as text."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    logger = logging.getLogger("overcast.service")
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False

@@ -1,0 +1,138 @@
+"""Bandits as people write them down: names of classes and their parameters, as JSON or TOML.
+
+Only the classes that this package exports can be named, and no value is ever code.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from types import ModuleType
+from typing import Any, TypeVar
+
+from overcast import _check, confidence, events, features, kernels, models, policies
+from overcast._storage import config as encoded
+from overcast.models.base import Model
+from overcast.policies.base import Policy
+
+T = TypeVar("T")
+_HOMES: dict[str, ModuleType] = {
+    "confidence": confidence,
+    "features": features,
+    "kernels": kernels,
+    "models": models,
+    "policies": policies,
+}
+#: where the class of a field is looked for first
+_FIELDS = {
+    "features": "features",
+    "kernel": "kernels",
+    "action_kernel": "kernels",
+    "context_kernel": "kernels",
+    "model": "models",
+    "policy": "policies",
+    "beta": "confidence",
+}
+#: largest whole number that a class may be given
+LARGEST = 100_000
+_DEPTH = 16
+
+
+def build(home: str, data: Any, depth: int = 0) -> Any:
+    """Return the model, policy, ... that data describe: a name, or an object with a type and parameters.
+
+    Examples
+    --------
+    >>> build("policies", {"type": "UCB", "beta": 2.0})
+    UCB(beta=2.0)
+    >>> build("models", {"type": "LinearModel", "features": "Bilinear", "ridge": 1.0})
+    LinearModel(features=Bilinear(), ridge=1.0)
+    """
+    if isinstance(data, str):
+        data = {"type": data}
+    if depth > _DEPTH:
+        raise ValueError(f"{home}: objects must be nested at most {_DEPTH} deep, got more")
+    if not isinstance(data, dict) or not isinstance(data.get("type"), str):
+        raise ValueError(f'{home}: must be a name, or an object with a "type", got {_check.short(data)}')
+    home, kind = _class(home, data["type"])
+    known = [field.name for field in dataclasses.fields(kind) if field.init]
+    if unknown := [name for name in data if name not in ("type", *known)]:
+        raise ValueError(f"{kind.__name__}: parameters must be {', '.join(known) or 'none'}, got {unknown[0]!r}")
+    return kind(**{name: _value(home, name, value, depth) for name, value in data.items() if name != "type"})
+
+
+def _class(home: str, name: str) -> tuple[str, Any]:
+    module, dot, own = name.rpartition(".")
+    homes = [module] if dot else [home]
+    for one in homes:
+        kind = getattr(_HOMES[one], own, None) if one in _HOMES and own in _names(one) else None
+        if kind is features.Function:
+            raise ValueError("features: Function holds code, which a request cannot; take another feature map")
+        if kind is not None:
+            return one, kind
+    known = ", ".join(_names(homes[0])) if homes[0] in _HOMES else ", ".join(_HOMES)
+    raise ValueError(f"{home}: type must be one of {known}, got {name[:80]!r}")
+
+
+def _names(home: str) -> list[str]:
+    """Return the names of the classes in a module that can be built from data."""
+    module = _HOMES[home]
+    names = getattr(module, "__all__", None) or [name for name in vars(module) if not name.startswith("_")]
+    found = ((name, getattr(module, name)) for name in names)
+    return [
+        name
+        for name, kind in found
+        if isinstance(kind, type) and dataclasses.is_dataclass(kind) and not inspect.isabstract(kind)
+    ]
+
+
+def _value(home: str, name: str, value: Any, depth: int) -> Any:
+    at = _FIELDS.get(name, home)
+    if isinstance(value, dict) or (isinstance(value, str) and name in _FIELDS):
+        return build(at, value, depth + 1)
+    if isinstance(value, list):
+        return tuple(_value(home, name, item, depth + 1) for item in value)
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > LARGEST:
+        raise ValueError(f"{home}: {name} must be {LARGEST} at most, got {_check.short(value)}")
+    return value
+
+
+def model_of(features: Any, kernel: Any, model: Any, ridge: float | None) -> Model:
+    """Return the model: of features, of a kernel, or as it is described; exactly one of them must be given."""
+    given = [
+        name for name, value in (("features", features), ("kernel", kernel), ("model", model)) if value is not None
+    ]
+    if len(given) != 1:
+        raise ValueError(f"bandit: must have one of features, kernel and model, got {' and '.join(given) or 'none'}")
+    if model is not None:
+        if ridge is not None:
+            raise ValueError("bandit: ridge must be given inside of the model, got one beside it")
+        found: Model = _described("model", build("models", model), Model)
+        return found
+    if features is not None:
+        return models.LinearModel(build("features", features), ridge=ridge)
+    return models.KernelModel(build("kernels", kernel), ridge=ridge)
+
+
+def policy_of(policy: Any) -> Policy:
+    """Return the policy that data describe."""
+    found: Policy = _described("policy", build("policies", policy), Policy)
+    return found
+
+
+def _described(name: str, value: T, kind: Any) -> T:
+    if not isinstance(value, kind) or encoded(value) is None:
+        raise ValueError(f"bandit: {name} must be a {name} that data can describe, got {_check.short(value)}")
+    return value
+
+
+def configuration(
+    actions: Any, model: Model, policy: Policy, samples: int | str | None, seed: int, recalibrate: bool
+) -> events.Event:
+    """Return the configuration of a bandit as `events.config` writes it."""
+    if isinstance(samples, int) and samples > LARGEST:
+        raise ValueError(f"bandit: samples must be {LARGEST} at most, got {samples}")
+    out = events.config(actions, model, policy, samples, seed, recalibrate)  # type: ignore[arg-type]
+    if out["model"] is None or out["policy"] is None:
+        raise ValueError("bandit: model and policy must not hold code, got some that do")
+    return out

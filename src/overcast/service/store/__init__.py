@@ -1,0 +1,24 @@
+"""Where the log is kept: a SQLite file, or PostgreSQL."""
+
+from __future__ import annotations
+
+from overcast.service.store.base import Row, Snapshots, Store, Unavailable
+from overcast.service.store.sqlite import SqliteStore
+
+__all__ = ["Row", "Snapshots", "SqliteStore", "Store", "Unavailable", "open_store"]
+
+
+def open_store(url: str) -> Store:
+    """Return the store at a URL (postgresql://...), or in the SQLite file with this path (sqlite:/// may lead it)."""
+    if url.startswith(("postgresql://", "postgres://")):
+        try:
+            from overcast.service.store.postgres import PostgresStore
+        except ModuleNotFoundError as error:
+            raise ImportError(
+                f"serve: --db needs {error.name}; install it with pip install 'overcast[postgres]'"
+            ) from None
+        return PostgresStore(url)
+    if "://" in url and not url.startswith("sqlite:///"):
+        scheme = url.partition("://")[0]
+        raise ValueError(f"serve: --db must be a path or postgresql://..., got one that starts with {scheme}://")
+    return SqliteStore(url.removeprefix("sqlite:///"))

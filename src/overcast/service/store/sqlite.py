@@ -1,0 +1,148 @@
+"""The log in a SQLite file, of which one process has the lock."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import secrets
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from overcast.service.store.base import CHUNK, Row, Snapshots, Steps, Unavailable, grouped, listed, pending
+
+T = TypeVar("T")
+
+#: the schema, step by step; a release never changes a step, it appends one
+STEPS: Steps = {
+    1: (
+        "CREATE TABLE log (position INTEGER PRIMARY KEY, time REAL NOT NULL, bandit TEXT NOT NULL, kind TEXT NOT NULL,"
+        " decision TEXT, version TEXT NOT NULL, body TEXT NOT NULL, detail BLOB) STRICT",
+        "CREATE INDEX log_decision ON log (decision, bandit) WHERE decision IS NOT NULL",
+        "CREATE TABLE snapshots (name TEXT PRIMARY KEY, position INTEGER NOT NULL, version TEXT NOT NULL,"
+        " content BLOB NOT NULL) STRICT",
+        "CREATE TABLE secret (one INTEGER PRIMARY KEY CHECK (one = 1), value BLOB NOT NULL) STRICT",
+    ),
+}
+
+_ROWS = "SELECT position, time, bandit, kind, decision, version, body, detail FROM log"
+
+
+class SqliteStore:
+    """A log in one file, durable when `commit` returns: a write-ahead log, synced at every commit.
+
+    Parameters
+    ----------
+    path : of the file, which is made with mode 0600 unless it exists
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._lock = threading.Lock()  # of the connection, which the writer and readers share
+        self._claim = _claimed(self.path)
+        try:
+            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+            self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
+            for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=5000"):
+                self._db.execute(f"PRAGMA {pragma}")
+            self._migrate()
+        except sqlite3.Error as error:
+            self._claim.close()
+            raise OSError(
+                f"serve: {self.path} must be a database of overcast serve, got one that fails: {error}"
+            ) from None
+        except BaseException:
+            self._claim.close()
+            raise
+
+    def _migrate(self) -> None:
+        (version,) = self._db.execute("PRAGMA user_version").fetchone()
+        for number, statements in pending(STEPS, version):
+            self._db.execute("BEGIN IMMEDIATE")
+            for statement in statements:
+                self._db.execute(statement)
+            self._db.execute(f"PRAGMA user_version = {number:d}")
+            self._db.execute("COMMIT")
+        self._db.execute("INSERT OR IGNORE INTO secret VALUES (1, ?)", (secrets.token_bytes(32),))
+
+    def begin(self, after: int) -> Sequence[Row]:
+        return ()  # nobody else writes
+
+    def commit(self, rows: Sequence[Row]) -> None:
+        def write() -> None:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.executemany("INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            self._db.execute("COMMIT")
+
+        self._safely(write)
+
+    def end(self) -> None:
+        pass
+
+    def news(self, after: int) -> Sequence[Row]:
+        return ()
+
+    def read(self, after: int = 0) -> Iterator[Row]:
+        while rows := self._rows(f"{_ROWS} WHERE position > ? ORDER BY position LIMIT {CHUNK:d}", after):
+            yield from rows
+            after = rows[-1].position
+
+    def find(self, bandit: str, decision: str) -> Sequence[Row]:
+        return self._rows(f"{_ROWS} WHERE decision = ? AND bandit = ? ORDER BY position", decision, bandit)
+
+    def snapshots(self) -> Snapshots | None:
+        return grouped(self._fetch("SELECT name, position, version, content FROM snapshots"))
+
+    def keep(self, snapshots: Snapshots) -> None:
+        def write() -> None:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.execute("DELETE FROM snapshots")
+            self._db.executemany("INSERT INTO snapshots VALUES (?, ?, ?, ?)", listed(snapshots))
+            self._db.execute("COMMIT")
+
+        self._safely(write)
+
+    def secret(self) -> bytes:
+        return bytes(self._fetch("SELECT value FROM secret")[0][0])
+
+    def close(self) -> None:
+        self._db.close()
+        self._claim.close()
+
+    def _rows(self, query: str, *values: Any) -> list[Row]:
+        return [Row(*row) for row in self._fetch(query, *values)]
+
+    def _fetch(self, query: str, *values: Any) -> list[Any]:
+        return self._safely(lambda: self._db.execute(query, values).fetchall())
+
+    def _safely(self, call: Callable[[], T]) -> T:
+        """Return what a call returns; undo what it began if it fails."""
+        with self._lock:
+            try:
+                return call()
+            except (sqlite3.Error, OSError) as error:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise Unavailable(f"database: {error}") from error
+
+
+def _claimed(path: Path) -> Any:
+    """Return a lock on the database that ends with the process.
+
+    It is on a file beside the database: whoever closes a second handle of the database itself loses SQLite's own locks.
+    """
+    beside = path.with_name(f"{path.name}.lock")
+    try:
+        file = open(os.open(beside, os.O_CREAT | os.O_RDWR, 0o600), "rb")  # noqa: SIM115
+    except OSError as error:
+        raise OSError(f"serve: --db must be a file that can be written to, got {path}: {error.strerror}") from None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        raise OSError(
+            f"serve: {path} is in use by another process; several processes need PostgreSQL (--db postgresql://...)"
+        ) from None
+    return file

@@ -1,0 +1,28 @@
+"""`overcast serve`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from overcast import service
+from overcast.cli import main
+from overcast.service import Settings
+
+
+def test_options_become_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Settings] = []
+    monkeypatch.setattr(service, "run", seen.append)
+    assert main(["serve", "--db", "x.db", "--port", "0"]) == 0
+    assert main(["serve"]) == 0
+    assert seen == [Settings(db="x.db", port=0), Settings()]
+
+
+def test_errors_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", "--db", "postgresql://me:secret@host/name"]) == 1
+    assert main(["serve", "--db", str(tmp_path / "no" / "log.db")]) == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 2
+    assert "must not hold a password" in lines[0]
+    assert "secret" not in lines[0]

@@ -1,0 +1,121 @@
+"""Outcomes over the API."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from service_support import FARM, Api, check_replay, served
+
+
+def test_an_outcome_counts_once(api: Api) -> None:
+    made = api.decide()
+    first = api.outcome(made["id"], reward=2, context=[19.0, 1.1])
+    assert (first.status, first.body) == (200, {"id": made["id"], "repeated": False, "final": True, "total": 2.0})
+    with api.unchanged():
+        again = api.outcome(made["id"], context=[19.0, 1.1], reward=2.0)
+        assert (again.status, again.body["repeated"]) == (200, True)
+        api.refused(api.outcome(made["id"], reward=3.0, context=[19.0, 1.1]), 409, "has its outcome")
+        api.refused(api.outcome(made["id"], reward=2.0), 409, "has its outcome")
+    assert api.state.lives["farm"].bandit.learnt.rounds == 1
+
+
+def test_late_and_out_of_order(api: Api) -> None:
+    ids = [api.decide()["id"] for _ in range(5)]
+    for i in (3, 0, 4):
+        assert api.outcome(ids[i], reward=float(i)).status == 200
+    assert list(api.state.lives["farm"].open) == [ids[1], ids[2]]
+    check_replay(api.engine.store, api.state)
+
+
+def test_parts_sum_up(api: Api) -> None:
+    id_ = api.decide()["id"]
+    assert api.outcome(id_, reward=1.0, final=False, part="a").body["total"] == 1.0
+    assert api.outcome(id_, reward=0.5, final=False, part="b").body["total"] == 1.5
+    with api.unchanged():
+        again = api.outcome(id_, reward=1.0, final=False, part="a")
+        assert (again.status, again.body["repeated"]) == (200, True)
+        api.refused(api.outcome(id_, reward=9.0, final=False, part="a"), 409, "another body")
+        api.refused(api.outcome(id_, reward=1.0, final=False), 422, "part must name")
+        api.refused(api.outcome(id_, reward=1.0, final=False, part="c", context=[1.0, 2.0]), 422, "final part")
+        api.refused(api.outcome(id_, reward=1.0, part="a"), 409, "another body")
+    last = api.outcome(id_, reward=0.25, context=[1.0, 2.0])
+    assert (last.status, last.body["total"]) == (200, 1.75)
+    with api.unchanged():
+        assert api.outcome(id_, reward=0.5, final=False, part="b").status == 200
+        api.refused(api.outcome(id_, reward=1.0, final=False, part="new"), 409, "has its outcome")
+    event = api.get(f"/v1/bandits/farm/decisions/{id_}").body["events"][-1]["event"]
+    assert event["reward"] == 1.75
+    assert api.state.lives["farm"].bandit.learnt.rounds == 1
+    check_replay(api.engine.store, api.state)
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b'{"reward": NaN}', 400),
+        (b'{"reward": 1e999}', 400),
+        (b'{"reward": "1"}', 422),
+        (b'{"reward": 1, "context": [1]}', 422),
+        (b'{"reward": 1, "context": [1, null]}', 422),
+        (b'{"reward": 1, "context": {"type": "Gaussian", "mean": [1], "cov": [1]}}', 422),
+        (b'{"reward": 1, "contxt": [1, 2]}', 422),
+        (b"{}", 422),
+    ],
+)
+def test_wrong_outcomes_change_nothing(api: Api, body: bytes, status: int) -> None:
+    id_ = api.decide()["id"]
+    with api.unchanged():
+        answer = api.post(f"/v1/bandits/farm/decisions/{id_}/outcome", body)
+        assert answer.status in (status, 422)
+        api.refused(answer, answer.status, "")
+    assert api.outcome(id_, reward=1.0).status == 200
+
+
+def test_a_reward_that_sums_beyond_bounds_is_refused(api: Api) -> None:
+    id_ = api.decide()["id"]
+    api.outcome(id_, reward=1.7e308, final=False, part="a")
+    with api.unchanged():
+        api.refused(api.outcome(id_, reward=1.7e308, final=False, part="b"), 422, "finite")
+
+
+def test_an_unknown_decision(api: Api) -> None:
+    with api.unchanged():
+        api.refused(api.outcome("nobody", reward=1.0), 404, "'nobody'")
+
+
+def test_a_batch_has_a_verdict_for_each(api: Api) -> None:
+    ids = [api.decide()["id"] for _ in range(3)]
+    items: list[Any] = [{"id": id_, "reward": 1.0} for id_ in ids]
+    items += [items[0], {"id": ids[1], "reward": 2.0}, {"id": "x", "reward": 1.0}, {"id": ids[0]}, 3]
+    answer = api.post("/v1/bandits/farm/outcomes", {"outcomes": items})
+    assert answer.status == 200
+    verdicts = answer.body["outcomes"]
+    assert [one["status"] for one in verdicts] == [200, 200, 200, 200, 409, 404, 422, 422]
+    assert [one["id"] for one in verdicts] == [*ids, ids[0], ids[1], "x", ids[0], None]
+    assert api.state.lives["farm"].bandit.learnt.rounds == 3
+    api.refused(api.post("/v1/bandits/farm/outcomes", {"outcomes": []}), 422, "1 to 1000")
+    check_replay(api.engine.store, api.state)
+
+
+@pytest.mark.parametrize("default", [None, 0.5])
+def test_outcomes_that_do_not_come_expire(default: float | None, tmp_path: Path) -> None:
+    with served(tmp_path) as api:
+        assert api.post("/v1/bandits", FARM | {"wait": 0.05, "default": default}).status == 201
+        id_ = api.decide()["id"]
+        for _ in range(200):
+            if not api.state.lives["farm"].open:
+                break
+            time.sleep(0.02)
+        assert api.get(f"/v1/bandits/farm/decisions/{id_}").body["status"] == "expired"
+        api.refused(api.outcome(id_, reward=1.0), 409, "expired")
+        life = api.state.lives["farm"]
+        assert (life.counts.expired, life.counts.outcomes) == (1, 0)
+        assert life.bandit.learnt.rounds == (default is not None)
+        if default is not None:
+            assert math.isfinite(life.bandit.estimate([20.0, 1.0]).mean[0])
+        check_replay(api.engine.store, api.state)

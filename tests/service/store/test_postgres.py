@@ -1,0 +1,99 @@
+"""The log in PostgreSQL, with several writers."""
+
+from __future__ import annotations
+
+import threading
+from itertools import pairwise
+
+import psycopg
+import pytest
+
+from overcast.service.store import Unavailable, open_store
+from overcast.service.store.postgres import STEPS, PostgresStore
+from store_support import check_store, row
+from support import refused
+
+
+def test_it_is_a_store(postgres: str) -> None:
+    check_store(lambda: open_store(postgres))
+
+
+def test_writers_take_turns_and_see_all_before_them(postgres: str) -> None:
+    def write() -> None:
+        store, position = PostgresStore(postgres), 0
+        for _ in range(25):
+            news = store.begin(position)
+            seen.append([one.position for one in news])
+            position = news[-1].position if news else position
+            store.commit([row(position + 1), row(position + 2)])
+            position += 2
+        store.close()
+
+    seen: list[list[int]] = []
+    writers = [threading.Thread(target=write) for _ in range(3)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    store = PostgresStore(postgres)
+    assert [one.position for one in store.read()] == list(range(1, 151))
+    assert all(b == a + 1 for news in seen for a, b in pairwise(news))
+    store.close()
+
+
+def test_a_reader_skips_nothing_that_commits_late(postgres: str) -> None:
+    slow, quick, reader = (PostgresStore(postgres) for _ in range(3))
+    slow.begin(0)
+    got: list[int] = []
+
+    def write() -> None:
+        news = quick.begin(0)  # waits for the turn
+        got.extend(one.position for one in news)
+        quick.commit([row(2)])
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    assert reader.news(0) == []
+    slow.commit([row(1)])
+    thread.join()
+    assert got == [1]
+    assert [one.position for one in reader.news(0)] == [1, 2]
+    for store in (slow, quick, reader):
+        store.close()
+
+
+def test_a_failed_commit_writes_nothing_and_gives_the_turn_back(postgres: str) -> None:
+    store = PostgresStore(postgres)
+    store.begin(0)
+    store.commit([row(1)])
+    store.begin(1)
+    with pytest.raises(Unavailable):
+        store.commit([row(2), row(1)])
+    other = PostgresStore(postgres)
+    assert list(other.begin(1)) == []
+    other.commit([row(2)])
+    assert [one.position for one in store.read()] == [1, 2]  # with a new connection
+    for one in (store, other):
+        one.close()
+
+
+def test_a_schema_of_every_version_is_brought_up_to_date(postgres: str) -> None:
+    with psycopg.connect(postgres, autocommit=True) as db:
+        db.execute("CREATE TABLE schema_version (version INTEGER NOT NULL)")
+        for number, statements in STEPS.items():
+            for statement in statements:
+                db.execute(statement)
+            db.execute("INSERT INTO schema_version VALUES (%s)", (number,))
+            db.execute("INSERT INTO log VALUES (%s, 0.5, 'farm', 'decide', 'x', '0', '{}', NULL)", (number,))
+    store = PostgresStore(postgres)
+    assert len(list(store.read())) == len(STEPS)
+    store.close()
+    with psycopg.connect(postgres, autocommit=True) as db:
+        db.execute("INSERT INTO schema_version VALUES (99)")
+    with refused(ValueError, "serve", "got 99"):
+        PostgresStore(postgres)
+
+
+def test_a_database_that_does_not_answer() -> None:
+    with refused(OSError, "serve", "--db must be a database that answers"):
+        open_store("postgresql://nobody@127.0.0.1:1/nothing")

@@ -1,0 +1,204 @@
+"""The thread that writes the log."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import overcast
+from overcast.service import Settings
+from overcast.service.engine import Engine, Turn, started
+from overcast.service.errors import Refusal
+from overcast.service.store import Row, Snapshots, SqliteStore, Unavailable, open_store
+from service_support import FARM, GAUSSIAN, Api, check_replay, remembered, served
+
+
+class Failing(SqliteStore):
+    """A store whose disk is full now and then."""
+
+    full = False
+    commits = 0
+
+    def commit(self, rows: Sequence[Row]) -> None:
+        self.commits += 1
+        if self.full:
+            raise Unavailable("database: disk is full")
+        super().commit(rows)
+
+
+def test_an_answer_comes_after_its_commit_and_many_share_one(tmp_path: Path) -> None:
+    class Slow(SqliteStore):
+        batches: list[int] = []  # noqa: RUF012
+
+        def commit(self, rows: Sequence[Row]) -> None:
+            time.sleep(0.05)
+            super().commit(rows)
+            self.batches.append(len(rows))
+
+    store = Slow(tmp_path / "log.db")
+    api = Api(Settings(), store)
+    api.post("/v1/bandits", FARM)
+    answered: list[int] = []
+
+    def ask() -> None:
+        made = api.decide()
+        written = {row.decision for row in store.read()}
+        answered.append(made["id"] in written)
+
+    threads = [threading.Thread(target=ask) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answered == [True] * 12
+    assert len(store.batches) < 2 + 12
+    assert max(store.batches) > 1
+    check_replay(store, api.state)
+    api.stop()
+
+
+def test_a_full_disk_answers_503_and_loses_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    store = Failing(tmp_path / "log.db")
+    api = Api(Settings(), store)
+    api.post("/v1/bandits", FARM)
+    ids = [api.decide()["id"] for _ in range(3)]
+    api.outcome(ids[0], reward=1.0)
+    before = remembered(api.state)
+    store.full = True
+    with caplog.at_level(logging.CRITICAL, "overcast.service"):
+        api.refused(api.outcome(ids[1], reward=2.0), 503, "cannot be written")
+        assert api.post("/v1/bandits/farm/decisions", {"belief": GAUSSIAN}).status == 503
+    store.full = False
+    for _ in range(100):
+        if api.engine.ready:
+            break
+        time.sleep(0.02)
+    assert remembered(api.state) == before  # what was not written was not learnt
+    assert api.outcome(ids[1], reward=2.0).body["repeated"] is False
+    assert api.outcome(ids[0], reward=1.0).body["repeated"] is True
+    check_replay(store, api.state)
+    api.stop()
+
+
+def test_the_state_is_kept_and_snapshots_may_be_deleted(tmp_path: Path) -> None:
+    with served(tmp_path, snapshot_every=5) as api:
+        api.post("/v1/bandits", FARM)
+        for _ in range(4):
+            api.outcome(api.decide()["id"], reward=1.0)
+        kept = api.engine.store.snapshots()
+        assert kept is not None
+        assert kept.position >= 5
+        state = remembered(api.state)
+    store = SqliteStore(tmp_path / "log.db")
+    found, position = started(store)
+    assert (remembered(found), position) == (state, found.position)
+    store._db.execute("DELETE FROM snapshots")
+    found, position = started(store)
+    assert (remembered(found), position) == (state, 0)
+    store.close()
+
+
+@pytest.mark.parametrize("what", ["version", "damage"])
+def test_snapshots_of_another_version_and_damaged_ones_are_not_used(
+    what: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with served(tmp_path) as api:
+        api.post("/v1/bandits", FARM)
+        api.outcome(api.decide()["id"], reward=1.0)
+        state = remembered(api.state)
+    store = SqliteStore(tmp_path / "log.db")
+    kept = store.snapshots()
+    assert kept is not None
+    other = {"version": kept._replace(version="0.0.0"), "damage": kept._replace(contents={"": b"[]", "farm": b"{}"})}
+    store.keep(other[what])
+    with caplog.at_level(logging.CRITICAL, "overcast.service"):
+        found, position = started(store)
+    assert (remembered(found), position) == (state, 0)
+    store.close()
+
+
+def test_rows_carry_the_version(api: Api) -> None:
+    assert {row.version for row in api.engine.store.read()} == {overcast.__version__}
+
+
+def test_work_that_fails_is_refused_and_the_rest_goes_on(tmp_path: Path) -> None:
+    engine = Engine(SqliteStore(tmp_path / "log.db"))
+    engine.start()
+
+    def wrong(turn: Turn) -> None:
+        raise ValueError("library: must be right, got wrong\nsecond line")
+
+    with pytest.raises(Refusal, match="must be right") as caught:
+        engine.do(wrong)
+    assert (caught.value.status, "\n" in caught.value.message) == (422, False)
+    with pytest.raises(KeyError):
+        engine.do(lambda turn: turn.state.lives["nobody"])
+    assert engine.do(lambda turn: turn.state.position) == 0
+
+    async def many() -> list[Any]:
+        def work(i: int) -> Callable[[Turn], int]:
+            return lambda turn: i
+
+        return await asyncio.gather(*(engine.ask(work(i)) for i in range(50)))
+
+    assert asyncio.run(many()) == list(range(50))
+    engine.stop()
+    with pytest.raises(Refusal) as caught:
+        engine.do(lambda turn: None)
+    assert caught.value.status == 503
+
+
+def test_shutdown_finishes_what_was_accepted(tmp_path: Path) -> None:
+    api = Api(Settings(), SqliteStore(tmp_path / "log.db"))
+    api.post("/v1/bandits", FARM)
+    ids: list[str] = []
+    threads = [threading.Thread(target=lambda: ids.append(api.decide()["id"])) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    api.stop()
+    store = SqliteStore(tmp_path / "log.db")
+    assert {row.decision for row in store.read() if row.kind == "decide"} == set(ids)
+    assert isinstance(store.snapshots(), Snapshots)
+    store.close()
+
+
+def test_processes_on_one_postgres_have_the_same_state(postgres: str) -> None:
+    apis = [Api(Settings(), open_store(postgres)) for _ in range(3)]
+    keys = [api.key for api in apis if api.key]
+    assert len(keys) == 1  # one of them made the first key
+    for api in apis:
+        api.key = keys[0]
+    assert apis[0].post("/v1/bandits", FARM).status == 201
+    made = [[api.decide()["id"] for _ in range(10)] for api in apis]
+
+    def reward(api: Api, ids: list[str]) -> None:
+        for i, id_ in enumerate(ids):
+            assert api.outcome(id_, reward=float(i)).status == 200
+
+    # Each rewards the decisions of another, all at once.
+    threads = [threading.Thread(target=reward, args=(api, made[i - 1])) for i, api in enumerate(apis)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for api in apis:
+        api.get("/v1/bandits")  # reads what others have written
+        check_replay(api.engine.store, api.state)
+    assert apis[0].state.lives["farm"].bandit.learnt.rounds == 30
+    # A key that one revokes is refused by the others at once.
+    extra = apis[0].new_key("admin")
+    assert apis[1].get("/v1/bandits").status == 200  # reads the log
+    assert apis[1].post("/v1/bandits", FARM | {"name": "b"}, key=extra).status == 201
+    assert apis[2].ask("DELETE", f"/v1/keys/{extra.split('_')[1]}").status == 200
+    assert apis[1].post("/v1/bandits", FARM | {"name": "c"}, key=extra).status == 401
+    for api in apis:
+        api.stop()

@@ -1,0 +1,44 @@
+"""What every store of the log must do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from overcast.service.store import Row, Snapshots, Store
+
+
+def row(position: int, bandit: str = "farm", decision: str | None = None) -> Row:
+    text = '{"name": "ä \\u0000 <b>"}'
+    return Row(position, 1.5e9 + position / 3, bandit, "decide", decision, "0.1.0", text, bytes([position % 256]))
+
+
+def check_store(opened: Callable[[], Store]) -> None:
+    """Check that rows, snapshots and the secret are there again when a store is opened anew."""
+    store = opened()
+    assert list(store.begin(0)) == []
+    rows = [row(1), row(2, decision="x"), row(3, "shop", "x"), row(4, decision="y"), row(5, decision="x")]
+    store.commit(rows[:3])
+    store.begin(3)
+    store.commit(rows[3:])
+    store.begin(5)
+    store.end()
+    assert store.snapshots() is None
+    kept = Snapshots(4, "0.1.0", {"": b"[]", "farm": bytes(range(256))})
+    store.keep(kept)
+    secret = store.secret()
+    store.close()
+    store = opened()
+    assert list(store.read()) == rows
+    assert list(store.read(3)) == rows[3:]
+    assert list(store.news(5)) == []
+    assert list(store.find("farm", "x")) == [rows[1], rows[4]]
+    assert list(store.find("shop", "x")) == [rows[2]]
+    assert list(store.find("shop", "' OR 1=1 --")) == []
+    assert store.snapshots() == kept
+    store.keep(kept._replace(position=5, contents={"": b"[1]"}))
+    later = store.snapshots()
+    assert later is not None
+    assert (later.position, later.contents) == (5, {"": b"[1]"})
+    assert store.secret() == secret
+    assert len(secret) == 32
+    store.close()
