@@ -6,41 +6,38 @@ import copy
 import io
 import os
 import threading
-import time
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from overcast import _check, _html, _memory, _storage
-from overcast._check import Array
 from overcast._memory import Memory, check_actions_may_change, padded
-from overcast._random import Stream, drawn_by
+from overcast._random import Stream
 from overcast._threads import one_thread
 from overcast.actions import SHOWN, Actions
 from overcast.adapters import as_belief
-from overcast.beliefs import Belief, PointMass
-from overcast.beliefs.names import arranged
+from overcast.adopting import adoptable
 from overcast.calibration import Recalibrated
-from overcast.decision import Decision, Move, Ranking
-from overcast.explanation import Ask, Explanation, explained
-from overcast.history import History, Journal, summary
+from overcast.deciding import counted, decided
+from overcast.decision import Decision
+from overcast.explaining import explanation_of
+from overcast.explanation import Explanation
+from overcast.history import History, Journal
 from overcast.merging import merged
-from overcast.models.base import Estimate, LastingLearner, Mask, Model
+from overcast.models.base import Estimate, Model
 from overcast.models.kernel.hyperparameters import Fitted, fit_hyperparameters
-from overcast.models.kernel.learner import KeepsRounds
-from overcast.observations import Observations, checked_reward, one_context, one_or_many, revealed_belief
+from overcast.observations import checked_reward, one_context, one_or_many, revealed_belief
 from overcast.observing import observed
 from overcast.policies.base import Policy
-from overcast.round import Choice, Samples, check_pair, check_samples, choose, draws
-from overcast.tickets import Tickets, Waiting
-from overcast.usual import Tally, known_mean
+from overcast.reading import begun, corrected, in_order, learner_for, threads_for
+from overcast.relearning import relearnt
+from overcast.round import Samples, check_pair, check_samples, draws
+from overcast.tickets import Tickets
+from overcast.usual import Tally
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-_NO_HOLD: AbstractContextManager[None] = nullcontext()
 
 
 class Learnt(NamedTuple):
@@ -238,10 +235,11 @@ class Bandit:
     def estimate(self, belief: Any) -> Estimate:
         """Return mean and width of all k actions under a belief; with `samples`, from the next decision's draws."""
         with self._lock:
-            belief, *_ = self._corrected(self._in_order("belief", as_belief(belief)))
-            learner, t = self._learner_for(belief), self._tickets.made + 1
+            memory = self.memory
+            belief = corrected(memory, in_order(memory, as_belief(belief))).belief
+            learner, t = learner_for(memory, belief), self._tickets.made + 1
             rng = None if self._samples is None else self._stream.at(t)
-            with _threads_for(learner):
+            with threads_for(learner):
                 return learner.estimate(self._model.view(learner, belief, draws(self._samples, t), rng))
 
     def decide(self, belief: Any, available: Any = None, *, id: str | None = None) -> Decision:  # noqa: A002
@@ -254,18 +252,12 @@ class Bandit:
         id : a name of your own for the decision, not that of an open one; None for one that the bandit makes up
         """
         with self._lock:
-            mask, ticket = self._actions.mask(available), self._tickets.new_id(id)
-            given = self._in_order("belief", as_belief(belief))
-            out, learner, belief, waiting = self._decided(given, mask, ticket, self._stream)
-            mean, kept = known_mean(belief), None if self._journal is None else summary(belief)
-            self._begin(learner, given)
-            if mean is not None:
-                self._tally.add(mean)
-            self._sign(out)
-            if self._journal is not None and kept is not None:
-                self._journal.decided(out, waiting.action, waiting.round, kept)
-            self._tickets.add(ticket, waiting)
-            return out
+            memory, mask, ticket = self.memory, self._actions.mask(available), self._tickets.new_id(id)
+            made = decided(memory, in_order(memory, as_belief(belief)), mask, ticket, self._stream)
+            self._begin(counted(memory, made))
+            self._tickets.add(ticket, made.waiting)
+            self._sign(made.decision)
+            return made.decision
 
     def propose(self, belief: Any, available: Any = None, *, id: str) -> Decision:  # noqa: A002
         """Return what `decide` would choose, and remember nothing of it; `adopt` takes it in once it is on record.
@@ -286,27 +278,11 @@ class Bandit:
         1
         """
         with self._lock:
-            mask, ticket = self._actions.mask(available), self._tickets.unused(id)
-            given = self._in_order("belief", as_belief(belief))
-            out = self._decided(given, mask, ticket, self._stream.named(ticket))[0]
+            memory, mask, ticket = self.memory, self._actions.mask(available), self._tickets.unused(id)
+            given = in_order(memory, as_belief(belief))
+            out = decided(memory, given, mask, ticket, self._stream.named(ticket)).decision
             self._sign(out)
             return out
-
-    def _decided(
-        self, given: Belief, mask: Mask | None, ticket: str, stream: Stream
-    ) -> tuple[Decision, LastingLearner, Belief, Waiting]:
-        """Return the decision, the learner and the belief that it was made with, and what will be learnt from."""
-        belief, stated, move = self._corrected(given)
-        learner, t, samples = self._learner_for(belief), self._tickets.made + 1, self._samples
-        waiting, share = self._tickets.awaited()
-        with _threads_for(learner):
-            choice = choose(self._model, learner, self._policy, belief, t, samples, stream, mask, waiting, share)
-            index = int(choice.action)
-            evidence = learner.evidence(choice.view, index)
-        ranking = Ranking(self._actions, choice.estimate, choice.scores, self._policy)
-        seed, drawn = (stream.key, stream.number(t), choice.repetition), draws(samples, t)
-        out = Decision(ticket, time.time(), given, move, mask, ranking, index, choice.probability, seed, drawn, t)
-        return out, learner, belief, Waiting(index, t, evidence, stated)
 
     def _sign(self, decision: Decision) -> None:
         """Let a decision know the bandit that made it, as it is."""
@@ -325,35 +301,7 @@ class Bandit:
         with self._lock:
             if not isinstance(decision, Decision):
                 raise TypeError(f"Bandit: decision must be a Decision, got {_check.short(decision)}")
-            given = self._in_order("belief", decision.belief)
-            self._check_dim(given)
-            mine = decision.made_in(self)
-            item = decision.index if self._actions.names is None else decision.action
-            index = self._actions.find("decision", item)
-            if index != decision.index:
-                raise ValueError(f"Bandit: decision must have index {index} for {_check.short(item)}, got others")
-            names = self._context or given.names or tuple(f"c{i + 1}" for i in range(given.dim))
-            mark = self._tally.mark() if mine is None else mine
-            ask = self._asked(decision)
-            return explained(decision, given, self._actions, self._policy, ask, names, mark.usual(), mine is not None)
-
-    def _asked(self, decision: Decision) -> Ask:
-        """Return what an explanation of a decision asks: as when it was made, for a bandit that is as it was then."""
-        learner, t, samples = self._learner_for(decision.belief), decision.round, self._samples
-        mask, (waiting, share) = self._actions.mask(decision.available), self._tickets.awaited(before=t)
-        asked = learner.awaiting(waiting, share) if waiting and not self._policy.random else learner
-        stream = Stream.of_seed(decision.seed)
-
-        def means(belief: Belief) -> Array:
-            rng = None if decision.samples is None else drawn_by(decision.seed)
-            with _threads_for(learner):
-                return asked.estimate(self._model.view(learner, belief, decision.samples, rng)).mean
-
-        def chosen(belief: Belief) -> Choice:
-            with _threads_for(learner):
-                return choose(self._model, learner, self._policy, belief, t, samples, stream, mask, waiting, share)
-
-        return Ask(lambda given: self._corrected(given)[0], means, chosen)
+            return explanation_of(self.memory, decision, as_made=decision.made_in(self))
 
     def adopt(self, decision: Decision) -> None:
         """Take in a decision that was made elsewhere, as if `decide` had returned it; it then waits for its reward.
@@ -362,31 +310,10 @@ class Bandit:
         matter who decided, or from which state.
         """
         with self._lock:
-            if not isinstance(decision, Decision):
-                raise TypeError(f"Bandit: decision must be a Decision, got {_check.short(decision)}")
-            if decision.id in self._tickets.open:
-                raise ValueError(f"Bandit: decision must not be open already, got {_check.short(decision.id)}")
-            item = decision.index if self._actions.names is None else decision.action
-            index = self._actions.find("decision", item)
-            if self._actions.names is None and not self._is(index, decision.action):
-                got = f"{_check.short(decision.action)} for index {index}"
-                raise ValueError(f"Bandit: decision must be about one of the bandit's own actions, got {got}")
-            moved = decision.belief if decision.move is None else decision.belief.moved(*decision.move)
-            given, belief = (self._in_order("belief", one) for one in (decision.belief, moved))
-            self._check_dim(given)
-            stated = None if self._recalibrated is None else given.stated_error()
-            learner, samples = self._learner_for(belief), decision.samples
-            with _threads_for(learner):
-                rng = None if samples is None else drawn_by(decision.seed)
-                view = self._model.view(learner, belief, samples, rng)
-                evidence = learner.as_decided(learner.evidence(view, index), decision.mean)
-            mean, kept = known_mean(belief), None if self._journal is None else summary(belief)
-            self._begin(learner, given)
-            if mean is not None:
-                self._tally.add(mean)
-            if self._journal is not None and kept is not None:
-                self._journal.decided(decision, index, self._tickets.made + 1, kept)
-            self._tickets.adopt(decision.id, Waiting(index, self._tickets.made + 1, evidence, stated))
+            memory = self.memory
+            made = adoptable(memory, decision)
+            self._begin(counted(memory, made))
+            self._tickets.adopt(decision.id, made.waiting)
 
     def learn(self, decision: Decision | str, reward: float, context: Any = None) -> None:
         """Take in the reward of a decision, at any time and in any order, once.
@@ -408,7 +335,7 @@ class Bandit:
             if context is not None:
                 assert self._dim is not None
                 context, names = one_context(context, self._dim, names)
-                with _threads_for(learner):
+                with threads_for(learner):
                     seer = learner
                     if vector is not None:  # the action has another one by now
                         own, index = padded(vector[None], self._actions.vectors.shape[1]), 0
@@ -419,7 +346,7 @@ class Bandit:
                 if self._recalibrated is not None and stated is not None:
                     lesson = self._recalibrated.lesson(stated, context)
             # Numbers that the caller's own settings call errors may not stop half-way.
-            with _threads_for(learner), np.errstate(all="ignore"):
+            with threads_for(learner), np.errstate(all="ignore"):
                 learner.learn(evidence, reward)
             if self._recalibrated is not None and lesson is not None:
                 self._recalibrated.take(lesson)
@@ -463,13 +390,10 @@ class Bandit:
         """
         with self._lock:
             rounds = one_or_many(self._actions, action, belief, reward, context, self._context)
-            self._check_dim(rounds)
-            memory = self.memory._replace(context=rounds.names)
-            if memory.learner is None:
-                learner = self._learner_for(rounds)
-                memory = memory._replace(learner=learner, reference=self._actions.vectors, dim=rounds.dim)
+            memory = self.memory
+            memory = begun(memory, learner_for(memory, rounds), rounds)
             assert memory.learner is not None
-            with _threads_for(memory.learner):
+            with threads_for(memory.learner):
                 self._use(observed(memory, rounds))
 
     def add_actions(self, actions: Any) -> None:
@@ -536,22 +460,8 @@ class Bandit:
 
     def relearn(self, model: Model) -> None:
         """Learn all rounds again under a kernel model that differs in its parameters, and go on with it."""
-        with self._lock:
-            old = self._learner
-            if not isinstance(old, KeepsRounds):
-                raise TypeError(f"Bandit: relearn needs a KernelModel that has seen rounds, got {self._model}")
-            assert self._dim is not None
-            assert self._reference is not None
-            with one_thread():
-                learner = _memory.started(model, self._reference, self._actions.vectors, self._dim)
-                if not isinstance(learner, KeepsRounds):
-                    raise TypeError(f"Bandit: relearn takes a KernelModel, got {model}")
-                for evidence, reward in old.rounds():
-                    learner.learn(learner.adopt(evidence), reward)
-                waiting = self._tickets.open.items()
-                adopted = {ticket: one._replace(evidence=learner.adopt(one.evidence)) for ticket, one in waiting}
-            self._model, self._learner, self._tickets.open = model, learner, adopted
-            self._changes = object()
+        with self._lock, one_thread():
+            self._use(relearnt(self.memory, model))
 
     def merge(self, other: Bandit) -> None:
         """Add what another bandit with the same model has learnt.
@@ -653,51 +563,10 @@ class Bandit:
                 parts.append(repr(self.recalibrated))
             return f"Bandit({', '.join(parts)}; {seen})"
 
-    def _learner_for(self, belief: Belief | Observations) -> LastingLearner:
-        """Return the learner for contexts of a belief's dimension, a fresh one before the first decision."""
-        self._check_dim(belief)
-        return self._model.start(self._actions.vectors, belief.dim) if self._learner is None else self._learner
-
-    def _begin(self, learner: LastingLearner, belief: Belief) -> None:
-        """Go on with a learner that has taken in a decision under a belief."""
-        if self._learner is None:
-            self._reference, self._dim = self._actions.vectors, belief.dim
-        if self._context is None:
-            self._context = belief.names
-        self._learner = learner
-
-    def _in_order(self, parameter: str, belief: Belief) -> Belief:
-        return belief if self._context is None else arranged("Bandit", parameter, belief, self._context)
-
-    def _corrected(self, belief: Belief) -> tuple[Belief, Array | None, Move | None]:
-        """Return the belief to decide by, and if the bandit recalibrates, what the original states, and its move."""
-        if self._recalibrated is None:
-            return belief, None, None
-        self._check_dim(belief)
-        stated = belief.stated_error()
-        move = self._recalibrated.move(belief, stated)
-        return (belief, stated, None) if move is None else (belief.moved(*move), stated, Move(*move))
-
-    def _is(self, index: int, action: Any) -> bool:
-        """Return whether an action without a name has this vector; those from before may be shorter."""
-        own = self._actions.vectors[index]
-        short = np.ndim(action) == 1 and len(action) <= len(own)
-        return short and np.array_equal(padded(np.asarray(action)[None], len(own))[0], own)
-
-    def _check_dim(self, belief: Belief | Observations) -> None:
-        dim = belief.dim
-        wanted = self._dim or (dim if self._context is None else len(self._context))
-        if dim != wanted:
-            write = ""
-            if isinstance(belief, PointMass):
-                samples = "oc.Ensemble(x[:, None])" if wanted == 1 else f"an (n, {wanted}) array"
-                write = f"; if these are samples of the context, write {samples}"
-            raise ValueError(f"Bandit: belief must have dimension {wanted}, got {dim}{write}")
-
-
-def _threads_for(learner: LastingLearner) -> AbstractContextManager[None]:
-    """Return the context manager that holds BLAS at one thread; a light learner needs none."""
-    return one_thread() if learner.heavy else _NO_HOLD
+    def _begin(self, memory: Memory) -> None:
+        """Go on after a decision; what explains earlier ones stays as it was."""
+        self._learner, self._reference, self._dim = memory.learner, memory.reference, memory.dim
+        self._context = memory.context
 
 
 def _recalibrated(recalibrate: bool | Recalibrated) -> Recalibrated | None:
