@@ -90,6 +90,13 @@ async def live():
         assert await app.state.service.engine.ask(lambda turn: turn.state.position) == 0
 asyncio.run(live())
 """,
+    "client": """
+with oc.Client("http://127.0.0.1:1", "oc_key", retries=0) as client:
+    try:
+        client.bandit("farm").decide(oc.Gaussian([1.0], 1.0))
+    except oc.ServiceError as error:
+        assert error.code == "no_answer"
+""",
     "postgres": """
 from overcast.service.store import open_store
 try:

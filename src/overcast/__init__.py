@@ -17,6 +17,7 @@ from overcast.beliefs import (
     belief_from_json,
 )
 from overcast.calibration import Recalibrated
+from overcast.client import AsyncClient, AsyncRemoteBandit, Client, Decided, RemoteBandit, ServiceError
 from overcast.decision import Decision, Option
 from overcast.events import replay
 from overcast.explanation import Explanation
@@ -40,8 +41,12 @@ __version__ = "0.1.0"
 __all__ = [
     "IDS",
     "UCB",
+    "AsyncClient",
+    "AsyncRemoteBandit",
     "Bandit",
     "Belief",
+    "Client",
+    "Decided",
     "Decision",
     "Ensemble",
     "EpsilonGreedy",
@@ -63,9 +68,11 @@ __all__ = [
     "Proportional",
     "Quantiles",
     "Recalibrated",
+    "RemoteBandit",
     "Repeated",
     "Runs",
     "Sampler",
+    "ServiceError",
     "Thompson",
     "as_belief",
     "as_beliefs",

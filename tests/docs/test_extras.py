@@ -75,6 +75,7 @@ def test_an_extra_is_enough_for_what_it_is_for(extras: str, tmp_path: Path) -> N
         ("scores", "plot,scores", "Calibration: plot needs matplotlib; install it with pip install 'overcast[plot]'"),
         ("", "scores", "calibration: scores need scoringrules; install it with pip install 'overcast[scores]'"),
         ("", "gym", "as_gym needs Gymnasium; install it with pip install 'overcast[gym]'"),
+        ("", "client", "Client needs httpx; install it with pip install 'overcast[client]'"),
         ("plot,scores", "experiments", "install it with pip install 'overcast[experiments]'"),
     ],
 )

@@ -16,6 +16,7 @@ PURPOSES = {
     "dask": "overcast reproduce --dask: many machines",
     "gym": "environments as Gymnasium has them, and back",
     "service": "overcast serve: decisions over HTTP",
+    "client": "oc.Client: ask a service from Python",
     "postgres": "overcast serve with PostgreSQL",
     "completion": "overcast completion: the shell's Tab key",
 }
