@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.stats
 import xarray as xr
 
 import overcast as oc
 from overcast.actions import Actions
 from overcast.beliefs.stacked import PointStack
-from overcast.observations import checked_reward, one_or_many
+from overcast.observations import checked_reward, misfit, one_or_many
 from support import refused
 
 ACTIONS = Actions({"a": [1.0], "b": [2.0]})
@@ -96,3 +97,47 @@ def test_other_rewards_are_refused(value: Any, kind: type[Exception]) -> None:
         checked_reward(value)
     with refused(kind, "Bandit", "reward"):
         one_or_many(ACTIONS, ["a", "b"], [[1.0], [2.0]], [1.0, value], None)
+
+
+def test_every_row_of_a_table_of_summaries_is_a_forecast() -> None:
+    frame = pd.DataFrame({"q0.1": [1.0, 2.0], "q0.5": [2.0, 3.0], "q0.9": [4.0, 5.0]})
+    times = xr.Dataset({"warm": ("time", [1.0, 2.0]), "wet": ("time", [3.0, 4.0])})
+    for beliefs, kind, dim in (
+        (frame, oc.Quantiles, 1),
+        (oc.as_beliefs(frame), oc.Quantiles, 1),
+        (scipy.stats.norm([1.0, 2.0], 1.0), oc.Gaussian, 1),
+        (times, oc.PointMass, 2),
+        (pd.DataFrame([[1.0, 2.0], [3.0, 4.0]]), oc.PointMass, 2),
+        (iter([[1.0], [2.0]]), oc.PointMass, 1),
+    ):
+        found = one_or_many(ACTIONS, ["a", "b"], beliefs, [1.0, 2.0], None)
+        assert [type(each.belief) for each in found.each()] == [kind] * 2
+        assert found.dim == dim
+    seen = one_or_many(ACTIONS, ["a", "b"], [[1.0], [2.0]], [1.0, 2.0], frame).contexts
+    assert seen is not None
+    assert [type(context) for context in seen] == [oc.Quantiles] * 2
+    assert one_or_many(ACTIONS, ["a", "b"], times, [1.0, 2.0], times, ("wet", "warm")).names == ("wet", "warm")
+    with refused(ValueError, "Bandit", "belief must be one for each of the 3 rewards, got 2"):
+        one_or_many(ACTIONS, ["a", "b", "a"], frame, [1.0, 2.0, 3.0], None)
+    with refused(ValueError, "Bandit", "belief must be one for each of the 2 rewards, got float 1.0"):
+        one_or_many(ACTIONS, ["a", "b"], 1.0, [1.0, 2.0], None)
+
+
+@pytest.mark.parametrize(
+    ("belief", "dim", "names", "words"),
+    [
+        (oc.Quantiles([0.1, 0.9], [1.0, 2.0]), 2, ("warm", "wet"), "for each quantity: {'warm': ..., 'wet': ...}"),
+        (oc.Quantiles([0.1, 0.9], [1.0, 2.0]), 2, None, "for each quantity: oc.Independent([first, ...])"),
+        (oc.Ensemble(np.zeros((2, 50))), 2, None, "if it has one member per column, write x.T"),
+        (oc.PointMass(np.zeros(50)), 1, None, "if these are samples of the context, write oc.Ensemble(x[:, None])"),
+        (oc.PointMass(np.zeros(50)), 2, None, "if these are samples of the context, write an (n, 2) array"),
+    ],
+)
+def test_a_belief_of_another_dimension_is_refused_with_what_to_write(
+    belief: Any, dim: int, names: Any, words: str
+) -> None:
+    assert str(misfit("belief", belief, dim, names)) == (
+        f"Bandit: belief must have dimension {dim}, got {belief.dim}; "
+        + ("give one forecast " if words.startswith("for") else "")
+        + words
+    )

@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import overcast as oc
@@ -56,3 +57,16 @@ def test_rounds_of_others_are_read_alike() -> None:
     assert (out.dim, out.context) == (3, ("x", "y", "z"))
     with refused(ValueError, "Bandit", "belief must have dimension 2, got 3"):
         check_dim(_bandit(context=["warm", "wet"]).memory, rounds)
+
+
+@pytest.mark.parametrize("context", [["warm", "wet"], None])
+def test_a_forecast_of_one_quantity_for_a_bandit_of_two_says_how_to_join(context: Any) -> None:
+    bandit, row = _bandit(context=context), pd.DataFrame({"q0.1": [1.0], "q0.5": [2.0], "q0.9": [4.0]})
+    joined: Any = {"warm": 3.0, "wet": row} if context else oc.Independent([oc.PointMass([3.0]), oc.as_belief(row)])
+    decision = bandit.decide(joined)
+    write = "{'warm': ..., 'wet': ...}" if context else "oc.Independent"
+    with refused(ValueError, "Bandit", "belief must have dimension 2, got 1; give one forecast for each", write):
+        bandit.decide(row)
+    with refused(ValueError, "Bandit", "context must have dimension 2, got 1; give one forecast for each", write):
+        bandit.learn(decision, 1.0, context=row)
+    bandit.learn(decision, 1.0, context=joined)

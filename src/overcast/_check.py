@@ -116,7 +116,9 @@ def table(owner: str, name: str, frame: Any) -> Array:
     """Return the numbers of a pandas DataFrame, with NaN for missing ones; raise TypeError for other columns."""
     for column, dtype in frame.dtypes.items():
         if dtype.kind not in "fiub":
-            raise TypeError(f"{owner}: {name} must have numeric columns, got {dtype} in column {column!r}")
+            raise TypeError(
+                f"{owner}: {name} must have numeric columns, got {dtype} in column {column!r}; leave it out"
+            )
     return np.asarray(frame.to_numpy(dtype=np.float64, na_value=np.nan))
 
 

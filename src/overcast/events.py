@@ -24,7 +24,7 @@ from overcast.calibration import Recalibrated
 from overcast.decision import Decision
 from overcast.models.base import Model
 from overcast.models.kernel.hyperparameters import Fitted
-from overcast.observations import Table, checked_reward
+from overcast.observations import Table, checked_reward, separate
 from overcast.policies import Greedy, Policy
 from overcast.round import Samples
 
@@ -83,13 +83,14 @@ def forgotten(decision: Decision | str) -> Event:
 def observed(action: Any, belief: Any, reward: Any, context: Any = None) -> Event:
     """Return the event of rounds that somebody else decided; the arguments are those of `Bandit.observe`."""
     many = np.ndim(reward) > 0
-    read = _many if many else _plain
+    if many:
+        belief, context = separate(belief), separate(context)
     return {
         "event": "observe",
         "action": _many(action),
-        "belief": read(belief),
+        "belief": _many(belief) if many else _plain(belief),
         "reward": [checked_reward(one) for one in reward] if many else checked_reward(reward),
-        "context": read(context),
+        "context": _many(context) if many else _plain(context),
     }
 
 
@@ -313,10 +314,9 @@ def _plain(value: Any) -> Any:
 
 def _many(value: Any) -> Any:
     """Return what n rounds hold as JSON data: a table by its columns' names and rows, and lists as `_plain` does."""
-    table = Table.of(value)
-    if table is not None:
-        return {"names": list(table.names), "rows": table.rows.tolist()}
-    if hasattr(value, "dims"):  # the rows of a labelled array keep their labels
+    if isinstance(value, Table):
+        return {"names": list(value.names), "rows": value.rows.tolist()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
         return [_plain(item) for item in value]
     return _plain(value.to_numpy() if hasattr(value, "to_numpy") else value)
 

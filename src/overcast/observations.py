@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -12,8 +12,9 @@ from overcast import _check
 from overcast._check import Array
 from overcast._linalg import Indices
 from overcast.actions import Actions
-from overcast.adapters import as_belief
-from overcast.beliefs import Belief, PointMass
+from overcast.adapters import as_belief, as_beliefs
+from overcast.adapters.forecasts import Ask, is_from
+from overcast.beliefs import Belief, Ensemble, PointMass
 from overcast.beliefs.base import Beliefs
 from overcast.beliefs.names import arranged
 from overcast.beliefs.stacked import Catalogue, PointStack, certain
@@ -98,14 +99,6 @@ class Table:
     def __len__(self) -> int:
         return len(self.rows)
 
-    @classmethod
-    def of(cls, frame: Any) -> Table | None:
-        """Return the table of a pandas DataFrame whose columns have names; None for anything else."""
-        columns = list(getattr(frame, "columns", []))
-        if not columns or not all(isinstance(name, str) for name in columns):
-            return None
-        return cls(_check.distinct_names("Bandit", "columns", columns), _check.table("Bandit", "columns", frame))
-
     def order(self, parameter: str, names: Names) -> list[int]:
         """Return the columns with these names; all of them for None."""
         missing = [name for name in names or () if name not in self.names]
@@ -132,7 +125,7 @@ def one_or_many(
             seen = [revealed]
         return Observations(index, [known], np.array([checked_reward(reward)]), seen, names)
     rewards = np.array([checked_reward(value) for value in reward], dtype=np.float64)
-    n = len(rewards)
+    belief, context, n = separate(belief), separate(context), len(rewards)
     if not n:
         raise ValueError("Bandit: reward must hold at least one reward, got none")
     _of_length("action", action, n)
@@ -144,6 +137,26 @@ def one_or_many(
         return out
     contexts, names = _contexts(context, n, out.dim, names)
     return replace(out, contexts=contexts, names=names)
+
+
+def separate(value: Any) -> Any:
+    """Return what n rounds hold as an array, a `Table` or a sequence.
+
+    Tables of summaries, datasets and batches become one forecast for each round. Other pandas DataFrames are tables of
+    contexts that were known.
+    """
+    if is_from(value, "pandas", "DataFrame"):
+        from overcast.adapters import tables
+
+        if tables.summarised(value, Ask()) is not None:
+            return as_beliefs(value)
+        rows, columns = _check.table("Bandit", "columns", value), list(value.columns)
+        named = columns and all(isinstance(name, str) for name in columns)
+        return Table(_check.distinct_names("Bandit", "columns", columns), rows) if named else rows
+    if isinstance(value, (Belief, Table, str, bytes, int, float, np.generic, type(None))):
+        return value
+    several = isinstance(value, Mapping) or is_from(value, "xarray") or not hasattr(value, "__len__")
+    return as_beliefs(value) if several else value
 
 
 def checked_reward(value: Any) -> float:
@@ -205,10 +218,24 @@ def one_context(context: Any, dim: int, names: Names) -> tuple[Array | Belief, N
         return _check.vector("Bandit", "context", context, dim), names
     known = arranged("Bandit", "context", as_belief(context), names)
     if known.dim != dim:
-        raise ValueError(f"Bandit: context must have dimension {dim}, got {known.dim}")
+        raise misfit("context", known, dim, names)
     point = known.support() if known.members == 1 else None  # such as a table of one row
     revealed = known.point if isinstance(known, PointMass) else known if point is None else point[0][0]
     return revealed, names or known.names
+
+
+def misfit(parameter: str, belief: Any, dim: int, names: Names) -> ValueError:
+    """Return the error about a belief, or rounds, of another dimension than the bandit's, which says what to write."""
+    write = ""
+    if isinstance(belief, PointMass):
+        samples = "oc.Ensemble(x[:, None])" if dim == 1 else f"an (n, {dim}) array"
+        write = f"; if these are samples of the context, write {samples}"
+    elif isinstance(belief, Ensemble) and belief.members == dim:
+        write = "; if it has one member per column, write x.T"
+    elif isinstance(belief, Belief) and belief.dim == 1:
+        each = f"{{{', '.join(f'{name!r}: ...' for name in names[:2])}}}" if names else "oc.Independent([first, ...])"
+        write = f"; give one forecast for each quantity: {each}"
+    return ValueError(f"Bandit: {parameter} must have dimension {dim}, got {belief.dim}{write}")
 
 
 def _readable(context: Any) -> bool:
@@ -217,12 +244,10 @@ def _readable(context: Any) -> bool:
 
 
 def _rows(parameter: str, value: Any, names: Names) -> tuple[Sequence[Any], Names]:
-    """Return the rows of a table, with columns in order, or of an array, or the items of a list; and their names."""
-    table = value if isinstance(value, Table) else Table.of(value)
-    if table is not None:
-        return list(table.rows[:, table.order(parameter, names)]), names or table.names
-    labels = hasattr(value, "dims")  # rows of a labelled array keep their labels
-    return list(value.to_numpy() if hasattr(value, "to_numpy") and not labels else value), None
+    """Return the rows of a table, with columns in order, or the items of a list or an array; and their names."""
+    if isinstance(value, Table):
+        return list(value.rows[:, value.order(parameter, names)]), names or value.names
+    return list(value.to_numpy() if hasattr(value, "to_numpy") else value), None
 
 
 def revealed_belief(context: Array | Belief) -> Beliefs:

@@ -8,11 +8,11 @@ from typing import NamedTuple
 from overcast._check import Array
 from overcast._memory import Memory
 from overcast._threads import one_thread
-from overcast.beliefs import Belief, PointMass
+from overcast.beliefs import Belief
 from overcast.beliefs.names import arranged
 from overcast.decision import Move
 from overcast.models.base import LastingLearner
-from overcast.observations import Observations
+from overcast.observations import Observations, misfit
 
 _NO_HOLD: AbstractContextManager[None] = nullcontext()
 
@@ -63,11 +63,7 @@ def check_dim(memory: Memory, belief: Belief | Observations) -> None:
     dim = belief.dim
     wanted = memory.dim or (dim if memory.context is None else len(memory.context))
     if dim != wanted:
-        write = ""
-        if isinstance(belief, PointMass):
-            samples = "oc.Ensemble(x[:, None])" if wanted == 1 else f"an (n, {wanted}) array"
-            write = f"; if these are samples of the context, write {samples}"
-        raise ValueError(f"Bandit: belief must have dimension {wanted}, got {dim}{write}")
+        raise misfit("belief", belief, wanted, memory.context)
 
 
 def threads_for(learner: LastingLearner) -> AbstractContextManager[None]:

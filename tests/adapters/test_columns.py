@@ -56,3 +56,11 @@ def test_letters_with_numbers_are_percentiles_only_beside_others() -> None:
     assert columns.read_all(["p1", "p2", "p3"]) == {}
     assert columns.read_all(["p50", "rain"]) == {}
     assert list(columns.read_all(["p5", "p50", "p95", "rain"])) == ["p5", "p50", "p95"]
+
+
+def test_a_mean_and_a_spread_of_one_name_stand_together() -> None:
+    found = columns.read_all(["wind_mean", "wind_std", "rain_mean", "gust_sd"])
+    assert found == {"wind_mean": Column("wind", "mean"), "wind_std": Column("wind", "sd")}
+    assert columns.read_all(["loc", "temperature", "mu"]) == {}
+    assert columns.read_all(["loc", "scale"]) == {"loc": Column("", "other"), "scale": Column("", "other")}
+    assert set(columns.read_all(["load_mu", "load_sigma"])) == {"load_mu", "load_sigma"}  # normal or log-normal

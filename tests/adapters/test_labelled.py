@@ -97,3 +97,24 @@ def test_names_tell_places_apart() -> None:
     grid: Any = xr.DataArray(np.zeros((2, 2, 3)), dims=["lat", "lon", "number"], coords={"lat": [47.0, 47.5]}, name="t")
     assert oc.as_belief(grid).names == ("t[47, 0]", "t[47, 1]", "t[47.5, 0]", "t[47.5, 1]")
     assert oc.as_belief(grid.rename(None)).names is None
+
+
+def test_levels_of_quantiles_are_needed_and_lie_between_0_and_1() -> None:
+    plain = xr.DataArray([1.0, 2.0, 4.0], dims=["quantile"], name="t")
+    with refused(ValueError, "as_belief", "its levels along 'quantile', got none", "obj.assign_coords(quantile="):
+        oc.as_belief(plain)
+    percents = plain.assign_coords(quantile=[10, 50, 90])
+    with refused(ValueError, "as_belief", "between 0 and 1, got 90", "obj['quantile'] / 100"):
+        oc.as_belief(percents)
+    assert oc.as_belief(percents.assign_coords(quantile=percents["quantile"] / 100)).quantile(0.5)[0] == 2.0
+
+
+def test_variables_that_sum_up_a_forecast_are_no_quantities() -> None:
+    for names in (["mean", "sd"], ["t_mean", "t_std"], ["q10", "q50", "q90"], ["yhat", "yhat_lower", "yhat_upper"]):
+        data = xr.Dataset({name: ("time", [float(i), i + 1.0]) for i, name in enumerate(names)})
+        with refused(ValueError, "as_belief", "quantities as its variables", names[-1], "write obj.to_pandas()"):
+            oc.as_beliefs(data)
+    normal = xr.Dataset({"t_mean": ("time", [1.0, 2.0]), "t_std": ("time", [0.5, 1.0])})
+    assert [belief.variance()[0] for belief in oc.as_beliefs(normal.to_pandas())] == [0.25, 1.0]
+    snow = xr.Dataset({"sd": ("number", [0.1, 0.3]), "t2m": ("number", [1.0, 2.0])})  # the snow depth of ECMWF
+    assert oc.as_belief(snow).names == ("sd", "t2m")

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.stats
+import xarray as xr
 
 import overcast as oc
 from support import refused
@@ -66,11 +69,30 @@ def test_contexts_by_name() -> None:
     both = oc.as_belief({"warm": oc.Gaussian([21.0], 4.0), "wet": 0.4})
     assert both.names == ("warm", "wet")
     assert both.variance().tolist() == [4.0, 0.0]
+    assert oc.as_belief({"warm": np.array(21.0), "wet": xr.DataArray(0.5)}).mean().tolist() == [21.0, 0.5]
     with refused(TypeError, "as_belief", "obj['warm'] must be a number, got 'hot'"):
         oc.as_belief({"warm": "hot"})
     with refused(ValueError, "as_belief", "the summary 0.1, 0.9", "write pd.Series(obj)"):
         oc.as_belief({"0.1": 1.0, "0.9": 2.0})
+    with refused(ValueError, "as_belief", "the summary 0.1, 0.9", "write pd.Series(obj)"):
+        oc.as_belief({0.1: 1.0, 0.9: 2.0})
     with refused(TypeError, "as_belief", "must be a string, got int 1"):
         oc.as_belief({1: 2.0})
     with refused(ValueError, "belief_from_json", "type"):
         oc.as_belief({})
+
+
+def test_forecasts_of_several_quantities_are_joined_by_name() -> None:
+    row = pd.DataFrame({"q0.1": [1.0], "q0.5": [2.0], "q0.9": [4.0]})
+    members = xr.Dataset({"t2m": ("number", [1.0, 2.0, 6.0])})
+    belief = oc.as_belief({"wet": row, "warm": members, "windy": scipy.stats.norm(5.0, 2.0), "day": 3})
+    assert isinstance(belief, oc.Independent)
+    assert belief.names == ("wet", "warm", "windy", "day")
+    np.testing.assert_allclose(belief.mean()[1:], [3.0, 5.0, 3.0])
+    np.testing.assert_allclose(belief.quantile(0.5)[0], 2.0)
+    bounds = pd.Series({"yhat": 2.0, "yhat_lower": 1.0, "yhat_upper": 3.0})
+    assert oc.as_belief({"load": bounds}, level=0.8).quantile(0.9)[0] == pytest.approx(3.0)
+    with refused(ValueError, "as_belief", "obj['warm'] must be about one quantity, got 3", "oc.Ensemble(x[:, None])"):
+        oc.as_belief({"warm": pd.Series([1.0, 2.0, 3.0])})
+    with refused(TypeError, "as_belief", "numbers or forecasts of one quantity each", "under 'warm'"):
+        oc.as_belief({"warm": [1.0, 2.0, 3.0]})

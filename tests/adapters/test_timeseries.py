@@ -53,5 +53,9 @@ def test_darts() -> None:
     assert repr(point) == "PointMass([7.0])"
     with refused(ValueError, "as_belief", "components of quantiles only, got wind"):
         oc.as_belief(darts([[[1.0], [2.0]]], ["load_q0.10", "wind"]))
+    with refused(
+        ValueError, "as_belief", "samples or quantiles, got the parameters load_mu, load_sigma", "num_samples"
+    ):
+        oc.as_belief(darts([[[1.0], [2.0]]], ["load_mu", "load_sigma"]))  # of a normal or log-normal likelihood
     with refused(ValueError, "as_belief", "the same levels of all components"):
         oc.as_belief(darts([[[1.0], [2.0], [3.0]]], ["a_q0.1", "a_q0.9", "b_q0.1"]))

@@ -59,6 +59,13 @@ TABLE: tuple[tuple[str, str], ...] = (
     ("other", r".+[_\-]0\.\d+|quantiles?|quantile_levels?|percentiles?"),
     ("other", r"se|stderr|(?:.+[_\-. ])?(?:lower|upper|lo|hi|lwr|upr|lcl|ucl|ci|se|stderr)(?:[_\-. ]?\d+%?)?"),
 )
+#: a centre and a spread of one forecast, such as wind_mean and wind_std; either alone may be a quantity of its own
+_CENTRES, _SPREADS = ("mean", "avg", "average"), ("sd", "std", "stdev", "stddev", "std_dev", "sigma")
+#: parameters of a distribution, of a family that they do not tell
+_PARAMETERS = ({"loc", "scale"}, {"mu", "sigma"})
+_PAIRED = re.compile(
+    rf"(?:(?P<model>.+?)[_\-. ])?(?P<what>{'|'.join([*_CENTRES, *_SPREADS, 'loc', 'scale', 'mu'])})", re.IGNORECASE
+)
 _PATTERNS = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in TABLE)
 
 #: columns that tell rows apart, or what came
@@ -111,10 +118,35 @@ def read(label: Any) -> Column | None:
 def read_all(labels: Any) -> dict[Any, Column]:
     """Return the columns of summaries among these labels.
 
-    A letter and a number, such as p1, is a percentile only beside others that go up to the median at least.
+    A letter and a number, such as p1, is a percentile only beside others that go up to the median at least; wind_mean
+    is a mean only beside wind_std or the like.
+
+    Examples
+    --------
+    >>> list(read_all(["wind_mean", "wind_std", "rain_mean"]))
+    ['wind_mean', 'wind_std']
     """
     found = {label: column for label in labels if (column := read(label)) is not None}
+    found |= {label: column for label, column in _pairs(labels).items() if label not in found}
     percentiles = [column.level or 0.0 for column in found.values() if column.kind == "percentile"]
     if percentiles and (len(percentiles) < 2 or max(percentiles) < 0.5):
         return {label: column for label, column in found.items() if column.kind != "percentile"}
     return found
+
+
+def _pairs(labels: Any) -> dict[Any, Column]:
+    """Return centres that stand beside a spread, and the other way round, and parameters that stand together."""
+    at: dict[str, dict[str, Any]] = {}
+    for label in labels:
+        match = _PAIRED.fullmatch(label.strip()) if isinstance(label, str) else None
+        if match:
+            at.setdefault(match["model"] or "", {})[match["what"].lower()] = label
+    out: dict[Any, Column] = {}
+    for model, own in at.items():
+        centre, spread = ([label for what, label in own.items() if what in kind] for kind in (_CENTRES, _SPREADS))
+        if centre and spread:
+            out |= {centre[0]: Column(model, "mean"), spread[0]: Column(model, "sd")}
+        for both in _PARAMETERS:
+            if both <= own.keys():
+                out |= {own[what]: Column(model, "other") for what in both}
+    return out

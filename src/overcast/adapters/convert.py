@@ -25,8 +25,8 @@ def as_belief(
         a belief: itself;
         a number or (c,) sequence: a context known exactly;
         an (n, c) array: an ensemble with one member per row;
-        a dictionary from names of dimensions to numbers, or to beliefs of dimension one, which are independent; or a
-        dictionary in the form of `to_json`;
+        a dictionary from names of dimensions to numbers, or to forecasts of one quantity each, which are independent;
+        or a dictionary in the form of `to_json`;
         a pandas Series or DataFrame: a row of a forecast by its columns (quantiles, intervals, mean and standard error,
         members side by side) in the names of Nixtla, statsmodels, Prophet, AutoGluon, Chronos, sktime, Open-Meteo and
         the hubverse; otherwise a context known exactly, or an ensemble with one member per row;

@@ -9,6 +9,7 @@ import numpy as np
 
 from overcast import _check
 from overcast._check import Array
+from overcast.adapters import columns
 from overcast.adapters.forecasts import Ask, Forecasts, is_from, members, quantiles, refuse
 from overcast.beliefs import Belief, PointMass
 
@@ -87,11 +88,16 @@ def _forecasts(variables: dict[str, Any], ask: Ask, rows: bool = False) -> Forec
             write = f"write obj.drop_vars({name!r})"
             raise refuse("obj must have variables of numbers", f"{variable.dtype} in {name!r}", write)
     sizes: dict[str, int] = {}
+    summary = list(columns.read_all(variables))
     for variable in variables.values():
         sizes |= {str(dim): int(variable.sizes[dim]) for dim in variable.dims}
     member = _member_dims(list(sizes), ask)
     times = [dim for dim in sizes if dim not in member and _tells_apart(dim, variables, rows)]
     others = [dim for dim in sizes if dim not in (*member, *times, QUANTILE) and dim not in PLACES and sizes[dim] > 1]
+    if len(summary) > 1 and not member and QUANTILE not in sizes:
+        raise refuse(
+            "obj must have quantities as its variables", f"the summary {', '.join(summary)}", "write obj.to_pandas()"
+        )
     if others:
         write = f"write member_dim={others[0]!r} if it counts members, or obj.to_numpy().ravel() for one context"
         raise refuse("obj must have dimensions of known names", f"{others[0]!r} of size {sizes[others[0]]}", write)
@@ -153,11 +159,23 @@ def _belief(variables: dict[str, Any], member: Sequence[str]) -> Belief:
     if member:
         belief = members(values)
     elif along:
-        levels = next(one.coords[QUANTILE] for one in variables.values() if QUANTILE in one.coords)
-        belief = quantiles(np.asarray(levels.values, dtype=np.float64), values)
+        belief = quantiles(_levels(variables), values)
     else:
         belief = PointMass(values[0])
     return belief.named(names) if all(names) and len(set(names)) == len(names) else belief
+
+
+def _levels(variables: dict[str, Any]) -> Array:
+    """Return the levels of the quantiles."""
+    known = next((one.coords[QUANTILE] for one in variables.values() if QUANTILE in one.coords), None)
+    if known is None:
+        write = "write obj.assign_coords(quantile=[0.1, 0.5, 0.9]) with yours"
+        raise refuse("obj must have its levels along 'quantile'", "none", write)
+    levels = np.asarray(known.values, dtype=np.float64)
+    if (levels > 1.0).any():
+        write = "write obj.assign_coords(quantile=obj['quantile'] / 100) for percents"
+        raise refuse("levels along 'quantile' must lie between 0 and 1", f"{levels.max():g}", write)
+    return levels
 
 
 def _flat(variable: Any, along: Sequence[str], n: int) -> Array:

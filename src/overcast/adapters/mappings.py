@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from overcast import _check
 from overcast.adapters import columns
+from overcast.adapters.convert import as_belief
 from overcast.adapters.forecasts import Ask, Forecasts, members, one, refuse
 from overcast.beliefs import Belief, Independent, PointMass, belief_from_json
 
@@ -34,21 +35,30 @@ def forecasts(obj: Mapping[Any, Any], ask: Ask) -> Forecasts:
         return _open_meteo(obj[series[0]], ask)
     if np.ndim(obj.get("yhat", 0.0)) == 2:
         return _prophet(obj)
-    return one(_by_name(obj))
+    return one(_by_name(obj, ask))
 
 
-def _by_name(obj: Mapping[Any, Any]) -> Belief:
-    """Return the belief of numbers or beliefs by the names of their dimensions."""
-    names, parts = _check.distinct_names("as_belief", "obj", obj), []
-    if columns.read_all(names):
-        shown = ", ".join(columns.read_all(names))
+def _by_name(obj: Mapping[Any, Any], ask: Ask) -> Belief:
+    """Return the belief of numbers, or forecasts of one quantity each, by the names of their dimensions."""
+    summary = columns.read_all(obj)
+    if summary:
+        shown = ", ".join(str(name) for name in summary)
         raise refuse("obj must map names of dimensions to numbers", f"the summary {shown}", "write pd.Series(obj)")
+    names, parts = _check.distinct_names("as_belief", "obj", obj), []
     for name, value in obj.items():
-        if not isinstance(value, Belief) and np.ndim(value):
-            must = 'map names to numbers or beliefs, or have the "type" of a belief'
+        number = isinstance(value, str) or (hasattr(value, "__float__") and not getattr(value, "ndim", 0))
+        if isinstance(value, (Sequence, np.ndarray)) and not number:
+            must = 'map names to numbers or forecasts of one quantity each, or have the "type" of a belief'
             write = "pd.DataFrame(obj) has members in its rows"
             raise TypeError(f"as_belief: obj must {must}, got {_check.short(value)} under {name!r}; {write}")
-        part = value if isinstance(value, Belief) else PointMass(_check.number("as_belief", f"obj[{name!r}]", value))
+        part: Belief
+        if number:
+            part = PointMass(_check.number("as_belief", f"obj[{name!r}]", value))
+        else:
+            part = as_belief(value, **ask._asdict())
+        if part.dim != 1:
+            write = "give each a name; samples of one quantity are oc.Ensemble(x[:, None])"
+            raise refuse(f"obj[{name!r}] must be about one quantity", f"{part.dim}", write)
         parts.append(part.named(name))
     if all(isinstance(part, PointMass) for part in parts):
         return PointMass(np.concatenate([part.mean() for part in parts])).named(names)

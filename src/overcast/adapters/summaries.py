@@ -55,7 +55,10 @@ def _of_model(labels: list[Any], found: dict[Any, Column], ask: Ask) -> dict[Any
         known = f"one of {', '.join(models)}" if models else "None, as the columns do not tell models apart"
         raise ValueError(f"as_belief: model must be {known}, got {_check.short(ask.model)}")
     if len(models) > 1 and ask.model is None:
-        raise refuse("model must say which of several", f"{', '.join(models)}", f"write model={models[0]!r}")
+        write = f"write model={models[0]!r}"
+        if models[0] not in labels:  # they may be quantities
+            write += f", or {{{models[0]!r}: as_belief(obj, model={models[0]!r}), ...}} for one context of them"
+        raise refuse("model must say which of several", f"{', '.join(models)}", write)
     model = ask.model or (models[0] if models else "")
     out = {label: column for label, column in found.items() if column.model == model}
     if model and model in labels:
@@ -65,9 +68,9 @@ def _of_model(labels: list[Any], found: dict[Any, Column], ask: Ask) -> dict[Any
 
 def _check_rest(frame: Any, labels: list[Any], found: Mapping[Any, Column]) -> None:
     """Raise ValueError if there are columns of numbers that are no part of the forecast."""
-    known = {column.model for column in found.values()}
+    known, told = {column.model for column in found.values()}, columns.read_all(labels)
     for label, dtype in zip(labels, frame.dtypes, strict=True):
-        part = label in found or str(label).lower() in columns.KEYS or columns.read(label) is not None
+        part = label in found or label in told or str(label).lower() in columns.KEYS
         model = isinstance(label, str) and any(str(other).startswith(f"{label}-") for other in labels)
         if not part and not model and getattr(dtype, "kind", "O") in "fiu" and label not in known:
             raise refuse(

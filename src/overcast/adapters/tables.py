@@ -29,20 +29,20 @@ def series(obj: Any, ask: Ask) -> Forecasts:
 
 def frame(obj: Any, ask: Ask) -> Forecasts:
     """Return the forecasts in a pandas DataFrame; plain rows are the members of one."""
-    found = _summarised(obj, ask)
+    found = summarised(obj, ask)
     return one(called(Ensemble(_check.table("as_belief", "obj", obj)), obj.columns)) if found is None else found
 
 
 def rows(obj: Any, ask: Ask) -> Forecasts:
     """Return the forecasts in a pandas DataFrame; plain rows are contexts known exactly."""
-    found = _summarised(obj, ask)
+    found = summarised(obj, ask)
     if found is not None:
         return found
     table = _check.table("as_belief", "obj", obj)
     return Forecasts(len(table), lambda i: called(PointMass(table[i]), obj.columns))
 
 
-def _summarised(obj: Any, ask: Ask) -> Forecasts | None:
+def summarised(obj: Any, ask: Ask) -> Forecasts | None:
     """Return the forecasts that columns or levels in the index tell of, None for a table of plain numbers."""
     labels = list(obj.columns)
     if len(set(labels)) < len(labels):

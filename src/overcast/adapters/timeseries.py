@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,9 @@ import numpy as np
 from overcast.adapters import columns
 from overcast.adapters.forecasts import Ask, Forecasts, is_from, members, quantiles, refuse
 from overcast.beliefs import Belief, PointMass
+
+#: components that Darts makes by predict_likelihood_parameters, but for quantiles
+PARAMETER = re.compile(r".+_(?:mu|sigma|lambda|alpha|beta|gamma|xzero)")
 
 
 def forecasts(obj: Any, ask: Ask) -> Forecasts | None:
@@ -56,6 +60,10 @@ def _darts(obj: Any, ask: Ask) -> Forecasts:
     names = [str(name) for name in obj.components]
     if values.shape[2] > 1:
         return _members(values.transpose(2, 0, 1), names)
+    parameters = [name for name in names if PARAMETER.fullmatch(name)]
+    if parameters:  # of a family that they do not tell
+        write = "write model.predict(n, num_samples=500)"
+        raise refuse("obj must have samples or quantiles", f"the parameters {', '.join(parameters)}", write)
     found = columns.read_all(names)
     if not found:
         return _steps(len(values), lambda i: PointMass(values[i, :, 0]).named(names))
