@@ -1,10 +1,10 @@
 """What the service answers on loopback, durably, against its floors: the framework alone, and the syncs alone.
 
-    python benchmarks/service.py --keep benchmarks/service.json
+    PYTHONPATH=benchmarks python benchmarks/service.py [--part loaded|untuned|memory|starts]
 
 One process on SQLite; k = 100 actions, d = 15 features, ridge given; 32 connections; keys, validation, metrics and logs
-on. Load and server share the machine, so the file also holds the load average, and the processor time that the server
-spent per pair, which hardly depends on who else works here.
+on. Load and server share the machine, so the figures come with the load average, and with the processor time that the
+server spent per pair, which hardly depends on who else works here. `make soak` keeps them.
 """
 
 from __future__ import annotations
@@ -15,71 +15,62 @@ os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM
 
 import argparse
 import json
-import platform
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import psutil
 
+import overcast
 from overcast.service import spec
-from overcast.service.engine import Engine, started
-from overcast.service.fold import State, folded
+from overcast.service.engine import Engine
+from overcast.service.fold import folded
 from overcast.service.messages import NewDecision, NewOutcome
 from overcast.service.routes.decisions import made
 from overcast.service.routes.outcomes import taken
 from overcast.service.settings import Limits
-from overcast.service.store import Row, SqliteStore
+from overcast.service.store import Row, Snapshots, SqliteStore
 from service_load import Finished, Load, post, run
+from soak.process import Client, Process, first_key, wait_ready
 
 K, C, CONNECTIONS = 100, 5, 32
 BANDITS = "/v1/bandits"
 
 
-def bandit(rng: np.random.Generator) -> dict[str, Any]:
+def bandit(rng: np.random.Generator, tuned: bool = True) -> dict[str, Any]:
+    """Return a bandit; without a ridge and a beta unless it is tuned."""
     actions = {f"action {i}": rng.normal(size=C).tolist() for i in range(K)}
-    policy = {"type": "UCB", "beta": 2.0}
-    return {"name": "one", "actions": actions, "features": "Quadratic", "ridge": 1.0, "policy": policy}
+    out: dict[str, Any] = {"name": "one", "actions": actions, "features": "Quadratic"}
+    return out | ({"ridge": 1.0, "policy": {"type": "UCB", "beta": 2.0}} if tuned else {})
 
 
 def belief(rng: np.random.Generator) -> dict[str, Any]:
     return {"type": "Gaussian", "mean": rng.normal(size=C).tolist(), "cov": rng.uniform(0.1, 1.0, size=C).tolist()}
 
 
-class Server:
+class Server(Process):
     """`overcast serve` as a process, with one bandit."""
 
-    def __init__(self, folder: str) -> None:
-        self.log = open(Path(folder, "requests.log"), "w")  # noqa: SIM115
-        command = [sys.executable, "-m", "overcast.cli", "serve", "--db", f"{folder}/log.db", "--port", "0"]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True)
-        assert self.process.stdout is not None
-        self.port = int(self.process.stdout.readline().split("127.0.0.1:")[1].split()[0])
-        self.process.stdout.readline()
-        self.key = Path(f"{folder}/log.db.key").read_text().strip()
+    def __init__(self, folder: Path, tuned: bool = True) -> None:
+        super().__init__(str(folder / "log.db"), folder)
+        self.key = first_key(folder / "log.db.key")
         self.seen = psutil.Process(self.process.pid)
-        body = json.dumps(bandit(np.random.default_rng(0))).encode()
-
-        def create(number: int) -> Iterator[Any]:
-            yield post(BANDITS, body, self.key)
-            raise Finished
-
-        run(self.port, create, 1, 60.0)
+        client = Client(self.port, self.key)
+        assert client.post(BANDITS, bandit(np.random.default_rng(0), tuned))[0] == 201
+        client.close()
 
     def spent(self) -> float:
         """Return the seconds of processor time so far."""
         times = self.seen.cpu_times()
         return float(times.user + times.system)
 
-    def stop(self) -> None:
-        self.process.terminate()
-        self.process.wait()
-        self.log.close()
+    @property
+    def megabytes(self) -> float:
+        """Memory that the process holds."""
+        return float(self.seen.memory_info().rss / 2**20)
 
 
 def pairs(key: str) -> Any:
@@ -136,46 +127,79 @@ def told(load: Load, per: int = 1) -> dict[str, float]:
     }
 
 
-def served(folder: str, seconds: float) -> dict[str, Any]:
-    """Return the figures of a server under load."""
-    server = Server(folder)
-    try:
-        run(server.port, pairs(server.key), CONNECTIONS, 1.0)
-        before, memory = server.spent(), server.seen.memory_info().rss
-        full = run(server.port, pairs(server.key), CONNECTIONS, seconds)
-        spent = (server.spent() - before) / (full.answers / 2)
-        grown = server.seen.memory_info().rss - memory
-        half = run(server.port, pairs(server.key), CONNECTIONS, seconds, 800.0)
-        many = batched(server)
-    finally:
-        server.stop()
+def loaded(folder: Path, seconds: float = 10.0) -> dict[str, Any]:
+    """Return the figures of a server under load, and its floors."""
+    out = {"floor: constants": constants(folder / "a", seconds), "floor: syncs": syncs(folder, seconds)}
+    server = _server(folder / "b")
+    run(server.port, pairs(server.key), CONNECTIONS, 1.0)
+    out["pairs"] = _pairs(server, seconds)
+    out["pairs at 400 a second"] = told(run(server.port, pairs(server.key), CONNECTIONS, seconds, 800.0), 2)
+    out["batches of 100"] = batched(server)
+    server.stop()
+    return out
+
+
+def untuned(folder: Path, seconds: float = 10.0) -> dict[str, Any]:
+    """Return what the default reaches, which learns noise and ridge from the rewards."""
+    server = _server(folder / "untuned", tuned=False)
+    run(server.port, pairs(server.key), CONNECTIONS, 1.0)
+    out = _pairs(server, seconds)
+    server.stop()
+    return out
+
+
+def memory(folder: Path, count: int = 360_000, parts: int = 12) -> dict[str, Any]:
+    """Return how memory grows over the pairs of an hour at 100 a second, sent as fast as they are answered."""
+    server, sizes, sent, begun = _server(folder / "memory"), [], 0, time.perf_counter()
+    run(server.port, pairs(server.key), CONNECTIONS, 2.0)
+    first = server.megabytes
+    while sent < count:
+        left = count // parts
+        load = run(server.port, pairs(server.key), CONNECTIONS, 600.0, most=2 * left)
+        assert load.failures == 0
+        sent += load.answers // 2
+        sizes.append(round(server.megabytes, 1))
+    seconds = time.perf_counter() - begun
+    server.stop()
     return {
-        "pairs": told(full, 2) | {"processor_ms_per_pair": round(1000 * spent, 3), "memory_grown_mb": grown / 2**20},
-        "pairs at 400 a second": told(half, 2),
-        "batches of 100": many,
+        "pairs": sent,
+        "pairs_a_second": round(sent / seconds, 1),
+        "megabytes_at_first": round(first, 1),
+        "megabytes": sizes,
+        "megabytes_grown_over_the_last_half": round(sizes[-1] - sizes[len(sizes) // 2 - 1], 1),
     }
 
 
-def constants(folder: str, seconds: float) -> dict[str, float]:
+def _server(folder: Path, tuned: bool = True) -> Server:
+    folder.mkdir()
+    return Server(folder, tuned)
+
+
+def _pairs(server: Server, seconds: float) -> dict[str, float]:
+    before = server.spent()
+    load = run(server.port, pairs(server.key), CONNECTIONS, seconds)
+    spent = (server.spent() - before) / (load.answers / 2)
+    return told(load, 2) | {"processor_ms_per_pair": round(1000 * spent, 3)}
+
+
+def constants(folder: Path, seconds: float) -> dict[str, float]:
     """Return what the same framework answers if nothing is to be done."""
-    server = Server(folder)
+    server = _server(folder)
 
     def script(number: int) -> Iterator[Any]:
         while True:
             yield b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n"
 
-    try:
-        before = server.spent()
-        load = run(server.port, script, CONNECTIONS, seconds)
-        spent = (server.spent() - before) / load.answers
-    finally:
-        server.stop()
+    before = server.spent()
+    load = run(server.port, script, CONNECTIONS, seconds)
+    spent = (server.spent() - before) / load.answers
+    server.stop()
     return told(load) | {"processor_ms": round(1000 * spent, 3)}
 
 
-def syncs(folder: str, seconds: float) -> dict[str, float]:
+def syncs(folder: Path, seconds: float) -> dict[str, float]:
     """Return how many durable commits of one row there are in a second."""
-    store, position, begun = SqliteStore(f"{folder}/syncs.db"), 0, time.perf_counter()
+    store, position, begun = SqliteStore(folder / "syncs.db"), 0, time.perf_counter()
     while time.perf_counter() - begun < seconds:
         position += 1
         store.commit([Row(position, 0.0, "one", "decide", str(position), "0", "{}" * 400, b"0" * 1200)])
@@ -183,59 +207,81 @@ def syncs(folder: str, seconds: float) -> dict[str, float]:
     return {"commits_a_second": round(position / (time.perf_counter() - begun), 1)}
 
 
-def starts(folder: str, logged: int) -> dict[str, float]:
-    """Return how long a start takes with so many outcomes in the log, with snapshots and without."""
-    store = SqliteStore(f"{folder}/starts.db")
+def logged(path: Path, outcomes: int, like: int = 1000) -> None:
+    """Write a log with so many decisions and their outcomes: some real ones, again and again under new ids."""
+    store = SqliteStore(path)
     engine, rng = Engine(store, snapshot_every=10**9), np.random.default_rng(0)
     given = bandit(rng)
     model, policy = spec.model_of("Quadratic", None, None, 1.0), spec.policy_of(given["policy"])
     config = spec.configuration(given["actions"], model, policy, None, 0, False)
     engine.start()
     engine.do(lambda turn: turn.append("one", "create", {"event": "create", "config": config, "terms": {}}))
-    beliefs = [belief(rng) for _ in range(100)]
+    beliefs, rewards = [belief(rng) for _ in range(like)], rng.normal(size=like)
 
     def work(turn: Any) -> None:
-        for one in beliefs:
-            decided = made(turn, "one", NewDecision(one), None, Limits())
-            taken(turn, "one", decided.id, NewOutcome(1.0))
+        for i, one in enumerate(beliefs):
+            decided = made(turn, "one", NewDecision(one, id=f"{i:032x}"), None, Limits())
+            taken(turn, "one", decided.id, NewOutcome(float(rewards[i])))
 
-    for _ in range(logged // 100):
-        engine.do(work)
-    engine.stop()  # keeps the state
-    store = SqliteStore(f"{folder}/starts.db")
-    begun = time.process_time()
-    state, position = started(store)
-    kept = time.process_time() - begun
-    begun = time.process_time()
-    again: State = folded(store.read())
-    anew = time.process_time() - begun
-    assert state.position == again.position == position == 2 * logged + 1
+    engine.do(work)
+    rows = list(store.read(1))
+    for copy in range(1, -(-outcomes // like)):
+        store.commit([_renamed(row, copy, like) for row in rows[: 2 * min(like, outcomes - copy * like)]])
+    engine.stop()
+    store = SqliteStore(path)
+    store.keep(Snapshots(0, "", {}))
     store.close()
-    return {
-        "outcomes": logged,
-        "seconds_from_snapshot": round(kept, 3),
-        "seconds_without": round(anew, 3),
-        "outcomes_folded_a_second": round(logged / anew, 1),
-    }
+
+
+def _renamed(row: Row, copy: int, like: int) -> Row:
+    """Return the same row later in the log, about a decision with another id."""
+    assert row.decision is not None
+    other = f"{int(row.decision, 16) + copy * like:032x}"
+    body = row.body.replace(row.decision, other)
+    return row._replace(position=row.position + 2 * copy * like, decision=other, body=body)
+
+
+def starts(folder: Path, outcomes: int = 1_000_000) -> dict[str, float]:
+    """Return how long a start takes with so many outcomes in the log, with snapshots and without; and with a tenth."""
+    out: dict[str, float] = {}
+    for count in (outcomes // 10, outcomes):
+        path = folder / f"{count}.db"
+        logged(path, count)
+        store, begun = SqliteStore(path), time.perf_counter()
+        state = folded(store.read())
+        anew = time.perf_counter() - begun
+        assert state.lives["one"].counts.outcomes == count
+        store.keep(Snapshots(state.position, overcast.__version__, state.contents()))
+        store.close()
+        begun = time.perf_counter()
+        process = Process(str(path), folder)
+        wait_ready(process.port)
+        kept = time.perf_counter() - begun
+        process.stop()
+        os.remove(path)
+        out |= {
+            f"{count} outcomes: seconds_from_snapshot": round(kept, 3),
+            f"{count} outcomes: seconds_without": round(anew, 3),
+            f"{count} outcomes: folded_a_second": round(count / anew, 1),
+        }
+    return out
+
+
+PARTS: dict[str, Callable[[Path], dict[str, Any]]] = {
+    "loaded": loaded,
+    "untuned": untuned,
+    "memory": memory,
+    "starts": starts,
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=5.0)
-    parser.add_argument("--logged", type=int, default=20_000)
-    parser.add_argument("--keep", type=Path)
+    parser.add_argument("--part", choices=PARTS, default="loaded")
     args = parser.parse_args()
-    figures: dict[str, Any] = {"python": platform.python_version(), "load_before": os.getloadavg()[0]}
     with tempfile.TemporaryDirectory() as folder:
-        figures["floor: constants"] = constants(folder, args.seconds)
-        figures["floor: syncs"] = syncs(folder, args.seconds)
-    with tempfile.TemporaryDirectory() as folder:
-        figures |= served(folder, args.seconds)
-        figures["start"] = starts(folder, args.logged)
-    figures["load_after"] = os.getloadavg()[0]
-    print(json.dumps(figures, indent=1))
-    if args.keep:
-        args.keep.write_text(json.dumps(figures, indent=1) + "\n")
+        found = {"load_before": os.getloadavg()[0]} | PARTS[args.part](Path(folder))
+    print(json.dumps(found, indent=1))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from typing import Any, NamedTuple
 
@@ -29,15 +30,23 @@ def post(path: str, body: bytes, key: str = "") -> bytes:
     return f"{head}content-length: {len(body)}\r\n\r\n".encode() + body
 
 
-def run(port: int, script: Any, connections: int, seconds: float, per_second: float | None = None) -> Load:
+def run(
+    port: int,
+    script: Any,
+    connections: int,
+    seconds: float,
+    per_second: float | None = None,
+    most: float = math.inf,
+) -> Load:
     """Let every connection run the script for some seconds, as fast as it can or at a total rate.
 
     script : called with the number of the connection; a generator that yields requests and is sent (status, body)
+    most : number of answers after which it ends
     """
-    return asyncio.run(_run(port, script, connections, seconds, per_second))
+    return asyncio.run(_run(port, script, connections, seconds, per_second, most))
 
 
-async def _run(port: int, script: Any, connections: int, seconds: float, per_second: float | None) -> Load:
+async def _run(port: int, script: Any, connections: int, seconds: float, per_second: float | None, most: float) -> Load:
     taken: list[float] = []
     failures = 0
     opened = await asyncio.gather(*(asyncio.open_connection("127.0.0.1", port) for _ in range(connections)))
@@ -49,7 +58,7 @@ async def _run(port: int, script: Any, connections: int, seconds: float, per_sec
         reader, writer = opened[number]
         steps = script(number)
         request, due = next(steps), started + (0.0 if pause is None else pause * number / connections)
-        while not taken or time.perf_counter() - started < seconds:
+        while not taken or (time.perf_counter() - started < seconds and len(taken) < most):
             if pause is not None:
                 await asyncio.sleep(max(0.0, due - time.perf_counter()))
             begun = due if pause is not None else time.perf_counter()  # a late start counts as waiting

@@ -12,15 +12,19 @@ def row(position: int, bandit: str = "farm", decision: str | None = None) -> Row
     return Row(position, 1.5e9 + position / 3, bandit, "decide", decision, "0.1.0", text, bytes([position % 256]))
 
 
+def alone() -> None:
+    """Do nothing while another process has the turn."""
+
+
 def check_store(opened: Callable[[], Store]) -> None:
     """Check that rows, snapshots and the secret are there again when a store is opened anew."""
     store = opened()
-    assert list(store.begin(0)) == []
+    assert list(store.begin(lambda: 0, alone)) == []
     rows = [row(1), row(2, decision="x"), row(3, "shop", "x"), row(4, decision="y"), row(5, decision="x")]
     store.commit(rows[:3])
-    store.begin(3)
+    store.begin(lambda: 3, alone)
     store.commit(rows[3:])
-    store.begin(5)
+    store.begin(lambda: 5, alone)
     store.end()
     assert store.snapshots() is None
     kept = Snapshots(4, "0.1.0", {"": b"[]", "farm": bytes(range(256))})

@@ -18,6 +18,7 @@ from overcast.service.engine import Engine, Turn, started
 from overcast.service.errors import Refusal
 from overcast.service.store import Row, Snapshots, SqliteStore, Unavailable, open_store
 from service_support import FARM, GAUSSIAN, Api, check_replay, remembered, served
+from store_support import row
 
 
 class Failing(SqliteStore):
@@ -202,3 +203,72 @@ def test_processes_on_one_postgres_have_the_same_state(postgres: str) -> None:
     assert apis[1].post("/v1/bandits", FARM | {"name": "c"}, key=extra).status == 401
     for api in apis:
         api.stop()
+
+
+def test_reading_does_not_wait_for_the_turn_of_another_process(postgres: str) -> None:
+    api, other = Api(Settings(), open_store(postgres)), open_store(postgres)
+    api.post("/v1/bandits", FARM)
+    position = api.state.position
+    other.begin(lambda: position, lambda: None)  # takes the turn, and keeps it
+    made: list[Any] = []
+    thread = threading.Thread(target=lambda: made.append(api.decide()))
+    thread.start()
+    for _ in range(5):
+        assert api.get("/v1/bandits/farm").status == 200
+    assert made == []  # writing waits
+    other.commit([row(position + 1, "")._replace(kind="revoke", body='{"event": "revoke", "id": "nobody"}')])
+    thread.join()
+    assert made[0]["position"] == position + 1  # decided from all that came before
+    check_replay(other, api.state)
+    api.stop()
+    other.close()
+
+
+def test_work_is_answered_from_a_state_that_is_not_too_old(tmp_path: Path) -> None:
+    class Counting(SqliteStore):
+        reads = 0
+
+        def news(self, after: int) -> Sequence[Row]:
+            self.reads += 1
+            return ()
+
+    store = Counting(tmp_path / "log.db")
+    engine = Engine(store, max_age=0.02)
+    engine.start()
+    engine.do(lambda turn: None)
+    ages: list[float] = []
+
+    def look(turn: Turn) -> None:
+        ages.append(engine.age)
+        time.sleep(0.03)
+
+    async def many() -> None:
+        await asyncio.gather(*(engine.ask(look, writes=False) for _ in range(5)))
+
+    before = store.reads
+    asyncio.run(many())
+    assert max(ages) < 0.02  # though the first had been read 0.1 seconds before the last
+    assert store.reads - before >= 5
+    engine.stop()
+
+
+def test_a_store_that_does_not_come_back_gives_reads_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fine = threading.Event()
+    fine.set()
+
+    class Hanging(SqliteStore):
+        def news(self, after: int) -> Sequence[Row]:
+            fine.wait(10.0)
+            return ()
+
+    monkeypatch.setattr("overcast.service.engine.STUCK", 0.3)
+    api = Api(Settings(), Hanging(tmp_path / "log.db"))
+    assert api.post("/v1/bandits", FARM).status == 201
+    assert api.engine.ready
+    fine.clear()
+    api.refused(api.get("/v1/bandits"), 503, "cannot be written or read")
+    assert not api.engine.ready
+    fine.set()
+    assert api.get("/v1/bandits").status == 200
+    assert api.engine.ready
+    api.stop()

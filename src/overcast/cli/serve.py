@@ -12,13 +12,16 @@ EXTRAS = "service"
 
 def add_to(commands: Commands) -> None:
     parser = commands.add_parser("serve", help=HELP, description="Serve decisions over HTTP from a durable log.")
-    parser.add_argument("--db", default="overcast.db", help="SQLite file, or postgresql://user@host/name (%(default)s)")
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (%(default)s)")
-    parser.add_argument("--port", type=lambda text: whole(text, 0), default=8765, help="port (%(default)s)")
+    parser.add_argument("--db", help="SQLite file, or postgresql://user@host/name (overcast.db)")
+    parser.add_argument("--host", help="address to listen on (127.0.0.1)")
+    parser.add_argument("--port", type=lambda text: whole(text, 0), help="port (8765)")
+    parser.add_argument(
+        "--config", metavar="FILE", help="settings as TOML; flags and OVERCAST_... variables override it"
+    )
     parser.set_defaults(run=_run, resumes=False)
 
 
 def _run(args: argparse.Namespace) -> None:
-    from overcast.service import Settings, run
+    from overcast.service import load_settings, run
 
-    run(Settings(db=args.db, host=args.host, port=args.port))
+    run(load_settings({"db": args.db, "host": args.host, "port": args.port}, args.config))

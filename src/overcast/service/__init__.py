@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from overcast.service.app import create_app
 from overcast.service.serve import run
-from overcast.service.settings import Limits, Settings
+from overcast.service.settings import Limits, Settings, load_settings
 
-__all__ = ["Limits", "Settings", "create_app", "run"]
+__all__ = ["Limits", "Settings", "create_app", "load_settings", "run"]

@@ -39,7 +39,8 @@ def create_app(settings: Settings, store: Store | None = None) -> Starlette:
     ----------
     store : of the log; None for the one that `settings.db` names
     """
-    engine = Engine(open_store(settings.db) if store is None else store, settings.snapshot_every)
+    opened = open_store(settings.db) if store is None else store
+    engine = Engine(opened, settings.snapshot_every, settings.max_age)
     service = Service(engine, settings, Metrics(engine))
     described = document(OPERATIONS)
     schema, shown = msgspec.json.encode(described), page(described)

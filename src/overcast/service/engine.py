@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import queue
 import threading
 import time
@@ -27,12 +28,16 @@ from overcast.service.fold import Life, State, folded
 from overcast.service.store.base import Row, Snapshots, Store, Unavailable
 
 T = TypeVar("T")
+#: what work returned, or what it raised
+_Answer = tuple[Any, BaseException | None]
 log = logging.getLogger("overcast.service")
 
 #: work that is taken at once, and that may wait
 BATCH, WAITING = 1000, 20_000
 #: decisions of a bandit that expire at one time
 EXPIRING = 1000
+#: seconds after which a read is given up, and a thread that does not come back counts as stuck
+STUCK = 5.0
 
 
 class Turn:
@@ -82,29 +87,41 @@ class _Work(NamedTuple):
 class Engine:
     """Runs work on the state, one after the other.
 
+    Work that may append has the turn to write, and sees the end of the log. Other work sees the log as it was at most
+    `max_age` seconds ago, and never waits for the turn of another process.
+
     Parameters
     ----------
     store : of the log
     snapshot_every : rows after which the state is kept, so that the next start need not fold them
-    tick : seconds after which the log is read and decisions expire even if nobody asks
+    max_age : seconds after which the log is read again, and decisions expire even if nobody asks
     """
 
-    def __init__(self, store: Store, snapshot_every: int = 10_000, tick: float = 0.1) -> None:
-        self.store, self.snapshot_every, self.tick = store, snapshot_every, tick
+    def __init__(self, store: Store, snapshot_every: int = 10_000, max_age: float = 0.1) -> None:
+        self.store, self.snapshot_every, self.max_age = store, snapshot_every, max_age
         self.secret = store.secret()
-        #: None while the log has not been folded
+        #: None while the log has not been folded, or cannot be read
         self.state: State | None = None
         #: called with the seconds that each commit took
         self.on_commit: Callable[[float], None] | None = None
         self._kept = 0
         self._queue: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
+        self._seen = -math.inf
+        self._lost: State | None = None  # a state that was right when the store failed
+        self._dirty = False  # whether the state holds what is not written yet
+        self._trouble = ""
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="overcast-writer", daemon=True)
 
     @property
     def ready(self) -> bool:
         """Whether the log has been folded and can be read."""
-        return self.state is not None and not self._stopping
+        return self.state is not None and not self._stopping and self.age < STUCK
+
+    @property
+    def age(self) -> float:
+        """Seconds since the state was last known to be that of the whole log; infinite while it is not."""
+        return time.monotonic() - self._seen
 
     def start(self) -> None:
         self._thread.start()
@@ -124,7 +141,13 @@ class Engine:
         self._check_open()
         future = asyncio.get_running_loop().create_future()
         self._queue.put(_Work(run, writes, future))
-        return await future  # type: ignore[no-any-return]
+        if writes:
+            return await future  # type: ignore[no-any-return]
+        try:
+            async with asyncio.timeout(STUCK):
+                return await future  # type: ignore[no-any-return]
+        except TimeoutError:
+            raise _unavailable() from None
 
     def do(self, run: Callable[[Turn], T], writes: bool = True) -> T:
         """Do the same for callers that can wait."""
@@ -138,21 +161,19 @@ class Engine:
             raise Refusal(503, "service: is stopping or has too much to do; try again", headers={"Retry-After": "1"})
 
     def _run(self) -> None:
-        due = 0.0
         while True:
-            batch = self._taken()
-            if batch or time.monotonic() >= due:
+            batch = self._taken(self.max_age)
+            if batch or self.age >= self.max_age:
                 self._serve(batch)
-                due = time.monotonic() + self.tick
             if self._stopping and not batch and self._queue.empty():
                 break
         self._keep()
 
-    def _taken(self) -> list[_Work]:
-        """Return the work that waits, after waiting for some."""
+    def _taken(self, wait: float) -> list[_Work]:
+        """Return the work that is there, after waiting for some."""
         out: list[_Work] = []
         try:
-            item = self._queue.get(timeout=self.tick)
+            item = self._queue.get(timeout=wait) if wait else self._queue.get_nowait()
             while True:
                 if item is not None:
                     out.append(item)
@@ -163,40 +184,96 @@ class Engine:
             return out
 
     def _serve(self, batch: Sequence[_Work]) -> None:
-        try:
-            with np.errstate(all="ignore"):  # numbers beyond all bounds are refused, not warned about
-                answers = self._answers(batch)
-        except Exception as error:
-            log.error("the log cannot be written or read: %s", error, exc_info=not isinstance(error, Unavailable))
-            self.state = None  # it may hold what was not written; the log knows
-            with contextlib.suppress(Unavailable):
-                self.store.end()
-            answers = [
-                _refused(Refusal(503, "service: the log cannot be written or read now; try again")) for _ in batch
-            ]
-        _settle(batch, answers)
+        reads, writes = _parted(batch)
+        if reads or not writes:
+            self._settled(reads, self._looked)
+        if writes or (self.state is not None and _due(self.state, time.time())):
+            self._settled(writes, self._written)
         if self.state is not None and self.state.position - self._kept >= self.snapshot_every:
             self._keep()
 
-    def _answers(self, batch: Sequence[_Work]) -> list[tuple[Any, BaseException | None]]:
+    def _settled(self, batch: list[_Work], answered: Callable[[list[_Work]], list[_Answer]]) -> None:
+        """Answer all work, or refuse it if the store fails."""
+        try:
+            with np.errstate(all="ignore"):  # numbers beyond all bounds are refused, not warned about
+                answers = answered(batch)
+        except Exception as error:
+            self._fail(error)
+            answers = [(None, _unavailable()) for _ in batch]
+        else:
+            if self._trouble:
+                log.warning("the log can be written and read again")
+                self._trouble = ""
+        _settle(batch, answers)
+
+    def _fail(self, error: Exception) -> None:
+        """Drop the state if it may hold what was not written; the log knows."""
+        self._lost = None if self._dirty or not isinstance(error, Unavailable) else self.state
+        self.state, self._dirty, self._seen = None, False, -math.inf
+        if (trouble := str(error) or type(error).__name__) != self._trouble:
+            log.error("the log cannot be written or read: %s", trouble, exc_info=not isinstance(error, Unavailable))
+            self._trouble = trouble
+        with contextlib.suppress(Unavailable):
+            self.store.end()
+
+    def _folded(self) -> State:
         if self.state is None:
-            self.state, self._kept = started(self.store)
-        state = self.state
-        writes = any(work.writes for work in batch) or _due(state, time.time())
-        for row in self.store.begin(state.position) if writes else self.store.news(state.position):
-            state.apply(row)
+            if self._lost is None:
+                self.state, self._kept = started(self.store)
+            else:
+                self.state, self._lost = self._lost, None
+        return self.state
+
+    def _looked(self, batch: list[_Work]) -> list[_Answer]:
+        """Answer work that appends nothing."""
+        state, out = self._folded(), []
         turn = Turn(state, self.store, time.time())
-        if writes:  # else the turn was not taken, and nothing may be appended
-            _expire(turn)
+        self._refresh(state)
+        for work in batch:
+            if self.age > self.max_age:
+                self._refresh(state)
+            out.append(_answer(work, turn))
+        return out
+
+    def _refresh(self, state: State) -> None:
+        now = time.monotonic()
+        for row in self.store.news(state.position):
+            state.apply(row)
+        self._seen = now
+
+    def _written(self, batch: list[_Work]) -> list[_Answer]:
+        """Answer work that may append, and what more of it comes while others have the turn."""
+        state = self._folded()
+        for row in self.store.begin(lambda: state.position, lambda: self._meanwhile(batch)):
+            state.apply(row)
+        self._dirty = True
+        turn = Turn(state, self.store, time.time())
+        _expire(turn)
         answers = [_answer(work, turn) for work in batch]
         if turn.rows:
             begun = time.perf_counter()
             self.store.commit(turn.rows)
             if self.on_commit is not None:
                 self.on_commit(time.perf_counter() - begun)
-        elif writes:
+        else:
             self.store.end()
+        self._dirty, self._seen = False, time.monotonic()
         return answers
+
+    def _meanwhile(self, batch: list[_Work]) -> None:
+        """Answer what does not need the turn, while another process has it."""
+        if len(batch) >= BATCH:
+            return
+        reads, writes = _parted(self._taken(0.0))
+        batch += writes
+        if not reads:
+            return
+        try:
+            answers = self._looked(reads)
+        except Exception:
+            _settle(reads, [(None, _unavailable()) for _ in reads])
+            raise
+        _settle(reads, answers)
 
     def _keep(self) -> None:
         """Keep the state, so that the next start is quick; whether it succeeds does not matter otherwise."""
@@ -227,24 +304,29 @@ def unknown(bandit: str) -> Refusal:
     return Refusal(404, f"bandit: must be one that exists, got {bandit[:80]!r}")
 
 
-def _answer(work: _Work, turn: Turn) -> tuple[Any, BaseException | None]:
+def _parted(batch: Sequence[_Work]) -> tuple[list[_Work], list[_Work]]:
+    """Return work that appends nothing, and work that may."""
+    return [work for work in batch if not work.writes], [work for work in batch if work.writes]
+
+
+def _answer(work: _Work, turn: Turn) -> _Answer:
     before = len(turn.rows)
     try:
         return work.run(turn), None
     except Refusal as refusal:
-        return _refused(refusal)
+        return None, refusal
     except Unavailable:
         raise
     except Exception as error:
         if len(turn.rows) != before:  # it failed half way, which no work may do
             raise
         if isinstance(error, LIBRARY):
-            return _refused(invalid(error))
+            return None, invalid(error)
         return None, error
 
 
-def _refused(refusal: Refusal) -> tuple[Any, BaseException | None]:
-    return None, refusal
+def _unavailable() -> Refusal:
+    return Refusal(503, "service: the log cannot be written or read now; try again", headers={"Retry-After": "1"})
 
 
 def _due(state: State, now: float) -> bool:
@@ -273,7 +355,7 @@ def _expire(turn: Turn) -> None:
                 turn.append(life.name, "learn", body, id_)
 
 
-def _settle(batch: Sequence[_Work], answers: Sequence[tuple[Any, BaseException | None]]) -> None:
+def _settle(batch: Sequence[_Work], answers: Sequence[_Answer]) -> None:
     """Hand the answers over, with one call for each event loop."""
     loops: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any, BaseException | None]]] = {}
     for work, (value, error) in zip(batch, answers, strict=True):

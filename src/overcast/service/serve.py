@@ -6,7 +6,6 @@ import logging
 import os
 import sys
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
 
 import uvicorn
 
@@ -21,7 +20,6 @@ SWITCH = 0.0005
 
 def run(settings: Settings) -> None:
     """Serve until a signal comes; what was accepted is finished first."""
-    check_db(settings.db)
     app = create_app(settings)
     engine: Engine = app.state.service.engine
     _log_to_stderr()
@@ -82,13 +80,6 @@ def hand_out(key: str, path: Path) -> None:
         os.fchmod(file.fileno(), 0o600)
         file.write(f"{key}\n")
     print(f"overcast: first key is in {path}, which only its owner can read; delete it once it is kept", flush=True)
-
-
-def check_db(db: str) -> None:
-    """Raise ValueError if a password is in the address of the database, which other users of the machine could read."""
-    parts = urlsplit(db)
-    if "://" in db and (parts.password or "password" in parse_qs(parts.query)):
-        raise ValueError("serve: --db must not hold a password; set PGPASSWORD or use a password file (~/.pgpass)")
 
 
 def shown_db(db: str) -> str:

@@ -11,7 +11,7 @@ def test_health_and_readiness_need_no_key(api: Api) -> None:
 
 
 def test_not_ready_until_the_log_is_folded(api: Api) -> None:
-    state, api.engine.tick = api.engine.state, 60.0
+    state, api.engine.max_age = api.engine.state, 60.0
     api.engine.do(lambda turn: None)
     api.engine.state = None
     api.refused(api.get("/readyz", key=""), 503, "not ready")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from itertools import pairwise
 
 import psycopg
@@ -10,7 +11,7 @@ import pytest
 
 from overcast.service.store import Unavailable, open_store
 from overcast.service.store.postgres import STEPS, PostgresStore
-from store_support import check_store, row
+from store_support import alone, check_store, row
 from support import refused
 
 
@@ -22,7 +23,7 @@ def test_writers_take_turns_and_see_all_before_them(postgres: str) -> None:
     def write() -> None:
         store, position = PostgresStore(postgres), 0
         for _ in range(25):
-            news = store.begin(position)
+            news = store.begin(partial(int, position), alone)
             seen.append([one.position for one in news])
             position = news[-1].position if news else position
             store.commit([row(position + 1), row(position + 2)])
@@ -43,11 +44,11 @@ def test_writers_take_turns_and_see_all_before_them(postgres: str) -> None:
 
 def test_a_reader_skips_nothing_that_commits_late(postgres: str) -> None:
     slow, quick, reader = (PostgresStore(postgres) for _ in range(3))
-    slow.begin(0)
+    slow.begin(lambda: 0, alone)
     got: list[int] = []
 
     def write() -> None:
-        news = quick.begin(0)  # waits for the turn
+        news = quick.begin(lambda: 0, alone)  # waits for the turn
         got.extend(one.position for one in news)
         quick.commit([row(2)])
 
@@ -62,15 +63,42 @@ def test_a_reader_skips_nothing_that_commits_late(postgres: str) -> None:
         store.close()
 
 
+def test_who_waits_for_the_turn_does_something_else(postgres: str) -> None:
+    first, second = PostgresStore(postgres), PostgresStore(postgres)
+    first.begin(lambda: 0, alone)
+    read: list[int] = []
+
+    def meanwhile() -> None:
+        read.append(len(second.news(0)))  # reading needs no turn
+        if len(read) == 3:
+            first.commit([row(1)])
+
+    assert [one.position for one in second.begin(lambda: 0, meanwhile)] == [1]
+    assert read == [0, 0, 0]
+    second.commit([row(2)])
+    first.begin(lambda: 2, alone)
+
+    def fails() -> None:
+        raise Unavailable("database: is gone")
+
+    with pytest.raises(Unavailable, match="is gone"):
+        second.begin(lambda: 2, fails)
+    first.commit([row(3)])
+    assert [one.position for one in second.begin(lambda: 2, alone)] == [3]
+    second.end()
+    for store in (first, second):
+        store.close()
+
+
 def test_a_failed_commit_writes_nothing_and_gives_the_turn_back(postgres: str) -> None:
     store = PostgresStore(postgres)
-    store.begin(0)
+    store.begin(lambda: 0, alone)
     store.commit([row(1)])
-    store.begin(1)
+    store.begin(lambda: 1, alone)
     with pytest.raises(Unavailable):
         store.commit([row(2), row(1)])
     other = PostgresStore(postgres)
-    assert list(other.begin(1)) == []
+    assert list(other.begin(lambda: 1, alone)) == []
     other.commit([row(2)])
     assert [one.position for one in store.read()] == [1, 2]  # with a new connection
     for one in (store, other):

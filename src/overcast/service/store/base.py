@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 #: rows that are read at once
@@ -47,8 +47,12 @@ class Snapshots(NamedTuple):
 class Store(Protocol):
     """A log, of which one writer at a time has the turn. Every method raises `Unavailable` if the store fails."""
 
-    def begin(self, after: int) -> Sequence[Row]:
-        """Take the turn to write, and return what others have written after a position."""
+    def begin(self, after: Callable[[], int], meanwhile: Callable[[], None]) -> Sequence[Row]:
+        """Take the turn to write, and return what others have written after a position.
+
+        after : tells the position once the turn is there
+        meanwhile : is called now and then while another process has the turn
+        """
 
     def commit(self, rows: Sequence[Row]) -> None:
         """Write rows durably, and give the turn back; on failure none of them is written, or all are."""

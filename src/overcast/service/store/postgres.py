@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+import select
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, LiteralString, TypeVar
@@ -13,6 +14,7 @@ import psycopg
 from overcast.service.store.base import CHUNK, Row, Snapshots, Unavailable, grouped, listed, pending
 
 T = TypeVar("T")
+_Connection = psycopg.Connection[Any]
 
 #: the schema, step by step; a release never changes a step, it appends one
 STEPS: dict[int, tuple[LiteralString, ...]] = {
@@ -29,6 +31,17 @@ STEPS: dict[int, tuple[LiteralString, ...]] = {
 # Names of advisory locks: of the turn to write, and of snapshots.
 _TURN, _SNAPSHOTS = 0x6F766572, 0x63617374
 
+# Seconds after which somebody who waits for the turn looks for something else to do.
+_PATIENCE = 0.02
+
+# A database that no longer answers is given up after some seconds.
+_ALIVE: dict[str, Any] = {
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
+
 _ROWS: LiteralString = "SELECT position, time, bandit, kind, decision, version, body, detail FROM log"
 
 
@@ -36,7 +49,8 @@ class PostgresStore:
     """A log that processes write to in turns.
 
     A turn is a transaction that holds an advisory lock. The lock is given back after the commit can be seen, so that
-    whoever has the turn sees every row before its own, and positions become visible in order.
+    whoever has the turn sees every row before its own, and positions become visible in order. Reading has a connection
+    of its own and never waits for a turn.
 
     Parameters
     ----------
@@ -44,75 +58,55 @@ class PostgresStore:
     """
 
     def __init__(self, url: str) -> None:
-        self._url = url
-        self._lock = threading.RLock()
-        self._db: psycopg.Connection[Any] | None = None
+        self._writing, self._reading = _Link(url), _Link(url)
         try:
-            self._safely(self._migrate)
+            self._writing.call(_migrate)
         except Unavailable as error:
             raise OSError(f"serve: --db must be a database that answers, got one that fails: {error}") from None
         except ValueError:
             self.close()
             raise
 
-    def _connection(self) -> psycopg.Connection[Any]:
-        if self._db is None or self._db.closed:
-            self._db = psycopg.connect(self._url, autocommit=True, connect_timeout=5)
-            self._db.execute("SET synchronous_commit = on")
-            self._db.execute("SET lock_timeout = '10s'")
-            self._db.execute("SET idle_in_transaction_session_timeout = '30s'")
-        return self._db
-
-    def _migrate(self) -> None:
-        db = self._connection()
-        with db.transaction():
-            db.execute("SELECT pg_advisory_xact_lock(%s)", (_TURN,))
-            db.execute("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)")
-            found = db.execute("SELECT max(version) FROM schema_version").fetchone()
-            for number, statements in pending(STEPS, (found and found[0]) or 0):
-                for statement in statements:
-                    db.execute(statement)
-                db.execute("INSERT INTO schema_version VALUES (%s)", (number,))
-            db.execute("INSERT INTO secret VALUES (1, %s) ON CONFLICT DO NOTHING", (secrets.token_bytes(32),))
-
-    def begin(self, after: int) -> Sequence[Row]:
-        def take() -> Sequence[Row]:
-            db = self._connection()
+    def begin(self, after: Callable[[], int], meanwhile: Callable[[], None]) -> Sequence[Row]:
+        def take(db: _Connection) -> list[Row]:
             db.execute("BEGIN")
-            db.execute("SELECT pg_advisory_xact_lock(%s)", (_TURN,))
-            return self._after(after)
+            _lock(db, meanwhile)
+            return _after(db, after())
 
-        return self._safely(take)
+        return self._writing.call(take)
 
     def commit(self, rows: Sequence[Row]) -> None:
-        def write() -> None:
-            db = self._connection()
+        def write(db: _Connection) -> None:
             with db.cursor() as cursor:
                 cursor.executemany("INSERT INTO log VALUES (%s, %s, %s, %s, %s, %s, %s, %s)", rows)
             db.execute("COMMIT")
 
-        self._safely(write)
+        self._writing.call(write)
 
     def end(self) -> None:
-        self._safely(lambda: self._connection().execute("ROLLBACK"))
+        if self._writing.open:
+            self._writing.call(lambda db: db.execute("ROLLBACK"))
 
     def news(self, after: int) -> Sequence[Row]:
-        return self._safely(lambda: self._after(after))
+        return self._reading.call(lambda db: _after(db, after))
 
     def read(self, after: int = 0) -> Iterator[Row]:
-        while rows := self._rows(f"{_ROWS} WHERE position > %s ORDER BY position LIMIT %s", after, CHUNK):
+        def chunk(db: _Connection) -> list[Row]:
+            return _chunk(db, after)
+
+        while rows := self._reading.call(chunk):
             yield from rows
             after = rows[-1].position
 
     def find(self, bandit: str, decision: str) -> Sequence[Row]:
-        return self._rows(f"{_ROWS} WHERE decision = %s AND bandit = %s ORDER BY position", decision, bandit)
+        query: LiteralString = f"{_ROWS} WHERE decision = %s AND bandit = %s ORDER BY position"
+        return [Row(*row) for row in self._fetch(query, decision, bandit)]
 
     def snapshots(self) -> Snapshots | None:
         return grouped(self._fetch("SELECT name, position, version, content FROM snapshots"))
 
     def keep(self, snapshots: Snapshots) -> None:
-        def write() -> None:
-            db = self._connection()
+        def write(db: _Connection) -> None:
             with db.transaction(), db.cursor() as cursor:
                 cursor.execute("SELECT pg_advisory_xact_lock(%s)", (_SNAPSHOTS,))
                 latest = cursor.execute("SELECT max(position) FROM snapshots").fetchone()
@@ -121,32 +115,96 @@ class PostgresStore:
                 cursor.execute("DELETE FROM snapshots")
                 cursor.executemany("INSERT INTO snapshots VALUES (%s, %s, %s, %s)", listed(snapshots))
 
-        self._safely(write)
+        self._writing.call(write)
 
     def secret(self) -> bytes:
         return bytes(self._fetch("SELECT value FROM secret")[0][0])
 
     def close(self) -> None:
-        if self._db is not None:
-            self._db.close()
-
-    def _after(self, position: int) -> list[Row]:
-        return list(self.read(position))
-
-    def _rows(self, query: LiteralString, *values: Any) -> list[Row]:
-        return [Row(*row) for row in self._fetch(query, *values)]
+        self._writing.close()
+        self._reading.close()
 
     def _fetch(self, query: LiteralString, *values: Any) -> list[Any]:
-        return self._safely(lambda: self._connection().execute(query, values).fetchall())
+        return self._reading.call(lambda db: db.execute(query, values).fetchall())
 
-    def _safely(self, call: Callable[[], T]) -> T:
-        """Return what a call returns; if it fails, start with a fresh connection next time."""
+
+class _Link:
+    """A connection that is made anew after a failure; threads wait for each other."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._lock = threading.RLock()
+        self._db: _Connection | None = None
+
+    @property
+    def open(self) -> bool:
+        return self._db is not None and not self._db.closed
+
+    def call(self, work: Callable[[_Connection], T]) -> T:
+        """Return what work returns."""
         with self._lock:
             try:
-                return call()
-            except (psycopg.Error, OSError) as error:
-                if self._db is not None:
-                    with contextlib.suppress(psycopg.Error, OSError):
-                        self._db.close()
+                return work(self._connection())
+            except BaseException as error:
+                self.close()  # what was begun ends with the connection
+                if not isinstance(error, (psycopg.Error, OSError)):
+                    raise
                 reason = (str(error).splitlines() or [type(error).__name__])[0]
                 raise Unavailable(f"database: {reason}") from error
+
+    def _connection(self) -> _Connection:
+        if self._db is None or self._db.closed:
+            self._db = psycopg.connect(self._url, autocommit=True, connect_timeout=5, **_ALIVE)
+            self._db.execute("SET synchronous_commit = on")
+            self._db.execute("SET lock_timeout = '10s'")
+            self._db.execute("SET idle_in_transaction_session_timeout = '30s'")
+        return self._db
+
+    def close(self) -> None:
+        if self._db is not None:
+            with contextlib.suppress(psycopg.Error, OSError):
+                self._db.close()
+
+
+def _migrate(db: _Connection) -> None:
+    with db.transaction():
+        db.execute("SELECT pg_advisory_xact_lock(%s)", (_TURN,))
+        db.execute("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)")
+        found = db.execute("SELECT max(version) FROM schema_version").fetchone()
+        for number, statements in pending(STEPS, (found and found[0]) or 0):
+            for statement in statements:
+                db.execute(statement)
+            db.execute("INSERT INTO schema_version VALUES (%s)", (number,))
+        db.execute("INSERT INTO secret VALUES (1, %s) ON CONFLICT DO NOTHING", (secrets.token_bytes(32),))
+
+
+def _lock(db: _Connection, meanwhile: Callable[[], None]) -> None:
+    """Wait in line for the turn, and do something else meanwhile."""
+    free = db.execute("SELECT pg_try_advisory_xact_lock(%s)", (_TURN,)).fetchone()
+    if free is not None and free[0]:
+        return
+    connection = db.pgconn
+    connection.send_query(b"SELECT pg_advisory_xact_lock(%d)" % _TURN)
+    while connection.is_busy():
+        if select.select([connection.socket], [], [], _PATIENCE)[0]:
+            connection.consume_input()
+        else:
+            meanwhile()
+    while (result := connection.get_result()) is not None:
+        if result.status != psycopg.pq.ExecStatus.TUPLES_OK:
+            raise psycopg.OperationalError(result.error_message.decode(errors="replace") or "the turn did not come")
+
+
+def _chunk(db: _Connection, after: int) -> list[Row]:
+    query: LiteralString = f"{_ROWS} WHERE position > %s ORDER BY position LIMIT %s"
+    return [Row(*row) for row in db.execute(query, (after, CHUNK)).fetchall()]
+
+
+def _after(db: _Connection, position: int) -> list[Row]:
+    """Return all rows after a position."""
+    out: list[Row] = []
+    while rows := _chunk(db, out[-1].position if out else position):
+        out += rows
+        if len(rows) < CHUNK:
+            break
+    return out

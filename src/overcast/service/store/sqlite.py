@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import secrets
@@ -38,6 +39,11 @@ class SqliteStore:
     path : of the file, which is made with mode 0600 unless it exists
     """
 
+    #: what a power cut may take with it: nothing that was committed
+    synchronous = "FULL"
+    #: pages after which the write-ahead log goes into the file
+    checkpoint = 1000
+
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self._lock = threading.Lock()  # of the connection, which the writer and readers share
@@ -45,7 +51,8 @@ class SqliteStore:
         try:
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
             self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
-            for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=5000"):
+            kept = f"synchronous={self.synchronous}", f"wal_autocheckpoint={self.checkpoint:d}"
+            for pragma in ("journal_mode=WAL", *kept, "busy_timeout=5000"):
                 self._db.execute(f"PRAGMA {pragma}")
             self._migrate()
         except sqlite3.Error as error:
@@ -67,7 +74,7 @@ class SqliteStore:
             self._db.execute("COMMIT")
         self._db.execute("INSERT OR IGNORE INTO secret VALUES (1, ?)", (secrets.token_bytes(32),))
 
-    def begin(self, after: int) -> Sequence[Row]:
+    def begin(self, after: Callable[[], int], meanwhile: Callable[[], None]) -> Sequence[Row]:
         return ()  # nobody else writes
 
     def commit(self, rows: Sequence[Row]) -> None:
@@ -123,8 +130,9 @@ class SqliteStore:
             try:
                 return call()
             except (sqlite3.Error, OSError) as error:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
+                with contextlib.suppress(sqlite3.Error):
+                    if self._db.in_transaction:
+                        self._db.execute("ROLLBACK")
                 raise Unavailable(f"database: {error}") from error
 
 

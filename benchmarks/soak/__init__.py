@@ -1,0 +1,1 @@
+"""What the service promises when something breaks, tried: deaths, power cuts, faults of the disk, many processes."""
