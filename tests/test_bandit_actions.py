@@ -235,6 +235,24 @@ def test_a_retired_action_comes_back() -> None:
     assert named.actions == oc.Bandit(["a", "b"], named.model, named.policy).actions
 
 
+def test_an_action_gets_another_name() -> None:
+    bandit = oc.Bandit(_few(3), oc.LinearModel(Bilinear(), ridge=1.0), oc.UCB(1.0))
+    waiting = bandit.decide([1.0, 2.0], available=["a"])
+    before = bandit.estimate([1.0, 2.0]).mean
+    bandit.rename("a", "first")
+    assert bandit.actions.names == ("first", "b", "c")
+    np.testing.assert_array_equal(bandit.estimate([1.0, 2.0]).mean, before)
+    bandit.learn(waiting, 1.0)
+    assert bandit.decide([1.0, 2.0], available=["first"]).action == "first"
+    with unchanged(bandit), refused(ValueError, "Bandit", "distinct names", "'b'"):
+        bandit.rename("c", "b")
+    with unchanged(bandit), refused(ValueError, "Bandit", "one of the actions' names"):
+        bandit.rename("a", "z")
+    plain = oc.Bandit(VECTORS[:3], oc.LinearModel(Bilinear(), ridge=1.0), oc.UCB(1.0))
+    with unchanged(plain), refused(TypeError, "Bandit", "must have names"):
+        plain.rename(0, "a")
+
+
 def test_unnamed_actions_are_added_at_the_end_and_retire_by_index() -> None:
     bandit = oc.Bandit(VECTORS[:3], oc.LinearModel(Bilinear(), ridge=1.0), oc.UCB(1.0))
     bandit.add_actions(VECTORS[3:5])

@@ -11,8 +11,9 @@ from overcast import _check
 
 #: number of hexadecimal digits of the seed in a record: key (32), number (16) and repetition (16)
 DIGITS = 64
-# What is drawn: the belief of a decision, its policy, or the belief of a round that somebody else decided.
-BELIEF, POLICY, OBSERVATION = 0, 1, 2
+# What is drawn: the belief of a decision, its policy, the belief of a round that somebody else decided, or whether a
+# decision is taken at random.
+BELIEF, POLICY, OBSERVATION, UNIFORM = 0, 1, 2, 3
 
 
 class Stream:

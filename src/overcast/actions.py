@@ -19,7 +19,7 @@ SHOWN = 5
 class Actions:
     """k actions as vectors (k, a), with names if they were given, some of which may be retired.
 
-    An action set never changes: `added`, `retired` and `joined` return another. Indices never move.
+    An action set never changes: `added`, `retired`, `renamed` and `joined` return another. Indices never move.
 
     Parameters
     ----------
@@ -158,6 +158,14 @@ class Actions:
         if not active.any():
             raise ValueError("Bandit: actions must leave at least one that is not retired, got all of them")
         return Actions.of(self.names, self.vectors, active)
+
+    def renamed(self, action: Any, name: Any) -> Actions:
+        """Return the set in which an action, by its name or index, has another name."""
+        if self.names is None:
+            raise TypeError("Bandit: actions must have names to get others, got some that have none")
+        names = list(self.names)
+        names[self.find("action", action)] = _check.name("Bandit", name)
+        return Actions.of(names, self.vectors, self.active)
 
     def joined(self, other: Actions, labels: bool = False) -> tuple[Actions, Indices]:
         """Return this set with the actions that only the other has, and the other's index of each row, -1 for none.

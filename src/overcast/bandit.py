@@ -432,6 +432,20 @@ class Bandit:
             check_actions_may_change(self._model)
             self._actions, self._changes = self._actions.retired(actions), object()
 
+    def rename(self, action: Any, name: Any) -> None:
+        """Give an action another name; what was learnt stays, and open decisions for it still count.
+
+        Examples
+        --------
+        >>> import overcast as oc
+        >>> bandit = oc.Bandit(["a", "b"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB())
+        >>> bandit.rename("b", "better")
+        >>> bandit.actions.names
+        ('a', 'better')
+        """
+        with self._lock:
+            self._actions, self._changes = self._actions.renamed(action, name), object()
+
     def fit_hyperparameters(self) -> Fitted:
         """Fit the kernel's parameters and the ridge to the rewards so far, and go on with them.
 

@@ -1,9 +1,9 @@
 """The life of a bandit as a list of events, from which it can be rebuilt.
 
 An event is JSON data that says what happened: `decided`, `learnt`, `forgotten`, `observed`, `added`, `retired`,
-`policy`, `fitted` or `merged`. Write one down after each call that succeeded. `replay` takes the configuration of a
-bandit and its events, and returns a bandit that remembers the same. It never decides again: what was decided is in the
-records.
+`renamed`, `policy`, `fitted` or `merged`. Write one down after each call that succeeded. `replay` takes the
+configuration of a bandit and its events, and returns a bandit that remembers the same. It never decides again: what was
+decided is in the records.
 """
 
 from __future__ import annotations
@@ -111,6 +111,12 @@ def retired(actions: Any) -> Event:
     many = hasattr(actions, "__iter__") and not isinstance(actions, (str, bytes))
     items = list(actions) if many else [actions]
     return {"event": "retire", "actions": [_check.name("events.retired", item) for item in items]}
+
+
+def renamed(action: Any, name: Any) -> Event:
+    """Return the event of an action that got another name; the arguments are those of `Bandit.rename`."""
+    own = (_check.name("events.renamed", one) for one in (action, name))
+    return {"event": "rename", **dict(zip(("action", "name"), own, strict=True))}
 
 
 def policy(policy: Policy) -> Event:
@@ -251,6 +257,10 @@ def _retire(bandit: Bandit, event: Event) -> None:
     bandit.retire(event["actions"])
 
 
+def _rename(bandit: Bandit, event: Event) -> None:
+    bandit.rename(event["action"], event["name"])
+
+
 def _set_policy(bandit: Bandit, event: Event) -> None:
     bandit.policy = _stored("policy", event["policy"])
 
@@ -284,6 +294,7 @@ _KINDS: dict[str, Callable[[Bandit, Event], None]] = {
     "observe": _observe,
     "add": _add,
     "retire": _retire,
+    "rename": _rename,
     "policy": _set_policy,
     "fit": _fit,
     "merge": _merge,

@@ -304,7 +304,7 @@ def explained(
         action=named(index),
         index=index,
         policy=repr(policy),
-        drawn=policy.random or policy.repeats > 1,
+        drawn=policy.random or policy.repeats > 1 or policy.uniform > 0.0,
         probability=decision.probability,
         options=options,
         bonus=bonus,

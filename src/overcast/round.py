@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from overcast import _check
 from overcast._check import Array
-from overcast._random import BELIEF, POLICY, Stream
+from overcast._random import BELIEF, POLICY, UNIFORM, Stream
 from overcast.beliefs.base import Beliefs
 from overcast.features.design import Index
 from overcast.models.base import Estimate, Learner, Mask, Model, Progress
@@ -73,7 +73,17 @@ def choose(
     asked = learner.awaiting(waiting, share) if waiting and not policy.random else learner
     if policy.repeats == 1:
         view = _view(model, learner, beliefs, t, samples, streams, 0)
-        return _answer(model, asked, policy, view, Outlook(asked, view, available), t, samples, streams, 0)
+        outlook = Outlook(asked, view, available)
+        choice = _answer(model, asked, policy, view, outlook, t, samples, streams, 0)
+        if not policy.uniform:
+            return choice
+
+        def chance(index: int) -> float | None:
+            if choice.probability is None or index == choice.action:
+                return choice.probability
+            return policy.probability(outlook, choice.progress, index) if policy.random else 0.0
+
+        return _mixed(choice, policy.uniform, t, streams, available, chance)
     assert isinstance(streams, Stream)
     known = None  # nothing but the scores differs between the answers, unless the belief is drawn from
 
@@ -86,7 +96,28 @@ def choose(
 
     actions = [answer(j).action for j in range(policy.repeats)]
     taken = int(streams.at(t, policy.repeats, POLICY).random() * policy.repeats)
-    return answer(taken)._replace(probability=actions.count(actions[taken]) / policy.repeats)
+    choice = answer(taken)._replace(probability=actions.count(actions[taken]) / policy.repeats)
+    if not policy.uniform:
+        return choice
+    return _mixed(choice, policy.uniform, t, streams, available, lambda index: actions.count(index) / policy.repeats)
+
+
+def _mixed(
+    choice: Choice,
+    share: float,
+    t: int,
+    streams: Any,
+    available: Mask | None,
+    chance: Callable[[int], float | None],
+) -> Choice:
+    """Return the choice, or with probability `share` any available action; `chance` is the choice's own law."""
+    assert isinstance(streams, Stream)
+    found = np.arange(choice.scores.shape[-1]) if available is None else np.flatnonzero(available)
+    rng = streams.at(t, 0, UNIFORM)
+    action = int(found[rng.integers(len(found))]) if rng.random() < share else int(choice.action)
+    own = chance(action)
+    probability = None if own is None else share / len(found) + (1.0 - share) * own
+    return choice._replace(action=action, probability=probability)
 
 
 def _view(

@@ -122,6 +122,8 @@ def test_the_answer_that_was_taken_can_be_drawn_again(samples: Any) -> None:
 def test_what_is_refused() -> None:
     with refused(TypeError, "Repeated", "policy must be a policy"):
         Repeated("Thompson", 3)  # type: ignore[arg-type]
+    with refused(ValueError, "Repeated", "must not be mixed"):
+        Repeated(oc.Mixed(oc.UCB(), 0.1), 3)
     with refused(ValueError, "Repeated", "n must be >= 2"):
         Repeated(oc.Thompson(), 1)
 

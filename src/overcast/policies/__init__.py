@@ -4,6 +4,7 @@ from overcast.policies.base import Policy
 from overcast.policies.epsilon_greedy import EpsilonGreedy
 from overcast.policies.greedy import Greedy
 from overcast.policies.ids import IDS
+from overcast.policies.mixed import Mixed
 from overcast.policies.mostly_greedy import MostlyGreedy
 from overcast.policies.outlook import Outlook
 from overcast.policies.perturbed_history import PerturbedHistory
@@ -17,6 +18,7 @@ __all__ = [
     "UCB",
     "EpsilonGreedy",
     "Greedy",
+    "Mixed",
     "MostlyGreedy",
     "Outlook",
     "PerturbedHistory",

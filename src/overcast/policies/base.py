@@ -40,6 +40,8 @@ class Policy(ABC):
     additive: bool = False
     #: how many answers a round draws, of which it takes one at random; `Repeated` sets more than one
     repeats: int = 1
+    #: share of decisions that are any available action, each equally likely; `Mixed` sets it
+    uniform: float = 0.0
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Take scores of one's own for random, for one bandit and for no sums, unless their class says otherwise."""

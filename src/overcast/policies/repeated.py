@@ -40,6 +40,10 @@ class Repeated(Policy):
     def __post_init__(self) -> None:
         if not isinstance(self.policy, Policy):
             raise TypeError(f"Repeated: policy must be a policy such as Thompson(), got {_check.short(self.policy)}")
+        if self.policy.uniform:
+            raise ValueError(
+                "Repeated: policy must not be mixed, got Mixed inside; write Mixed(Repeated(policy, n), share)"
+            )
         object.__setattr__(self, "n", _check.integer("Repeated", "n", self.n, at_least=2))
 
     @property

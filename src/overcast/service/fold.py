@@ -140,7 +140,7 @@ class State:
             life.counts.outcomes += kind == "learn" and not event.get("expired", False)
             life.counts.expired += event.get("expired", False)
             life.counts.cancelled += kind == "forget" and not event.get("expired", False)
-        elif kind in ("add", "retire", "policy"):
+        elif kind in ("add", "retire", "rename", "policy"):
             events.apply(life.bandit, event)
         elif kind == "terms":
             life.terms = msgspec.convert(event["terms"], Terms)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import re
 import time
+import tomllib
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -26,7 +28,7 @@ T = TypeVar("T")
 log = logging.getLogger("overcast.service")
 _requests = logging.getLogger("overcast.service.requests")
 
-JSON = b"application/json"
+JSON, TOML = b"application/json", b"application/toml"
 #: headers of every answer
 ALWAYS = [
     (b"x-content-type-options", b"nosniff"),
@@ -34,6 +36,8 @@ ALWAYS = [
     (b"cache-control", b"no-store"),
 ]
 _BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*+"|[^\[\]{}"]++', re.DOTALL)
+# The time that dotted keys take to read grows with the square of their length.
+_LONG_KEY = re.compile(rb"""(?:\.[ \t]*(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*){32}""")
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 
 
@@ -106,6 +110,7 @@ class Operation:
     body : type of the request's body; None if it has none
     answers : types of the bodies of answers that are no errors, by status; None for what is not JSON
     errors : statuses of errors that it may answer beside those that all may
+    toml : whether the body may be TOML too
     """
 
     method: str
@@ -116,6 +121,7 @@ class Operation:
     answers: Mapping[int, Any]
     body: Any = None
     errors: tuple[int, ...] = ()
+    toml: bool = False
 
     @property
     def name(self) -> str:
@@ -192,11 +198,27 @@ class Endpoint:
         raw = await _received(headers, receive, limits.body)
         if kind is None:
             return None
-        if headers.get(b"content-type", JSON).partition(b";")[0].strip().lower() != JSON:
-            raise Refusal(415, "body: must be application/json")
+        form = headers.get(b"content-type", JSON).partition(b";")[0].strip().lower()
+        if form == TOML and self._operation.toml:
+            raw = from_toml(raw)
+        elif form != JSON:
+            raise Refusal(415, f"body: must be application/json{' or application/toml' * self._operation.toml}")
         if raw.count(b"[") + raw.count(b"{") > limits.depth and depth(raw) > limits.depth:
             raise Refusal(400, f"body: lists and objects must be nested at most {limits.depth} deep, got more")
         return decoded(raw, self._operation.decoder)
+
+
+def from_toml(raw: bytes) -> bytes:
+    """Return TOML as the JSON that means the same; raise a refusal (400) if there is none."""
+    try:
+        if _LONG_KEY.search(raw):
+            raise ValueError("a key with very many parts")
+        return json.dumps(tomllib.loads(raw.decode()), allow_nan=False).encode()
+    except (ValueError, TypeError, RecursionError) as error:
+        reason = str(error).splitlines()[0][:200]
+        raise Refusal(
+            400, f"body: must be TOML without dates, NaN and infinities, got something else: {reason}"
+        ) from None
 
 
 def decoded(raw: bytes, decoder: msgspec.json.Decoder[T]) -> T:

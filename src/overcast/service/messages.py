@@ -30,6 +30,7 @@ def _check_actions(actions: dict[str, Any] | list[Any]) -> None:
             check("actions", ACTION, name)
 
 
+Share = Annotated[float, Meta(ge=0, le=1)]
 Seconds = Annotated[float, Meta(gt=0)]
 Vector = list[float]
 Scope = Literal["admin", "decide", "outcome", "read"]
@@ -56,6 +57,7 @@ class NewBandit(Asked):
     wait: Seconds | None = None
     default: float | None = None
     explain: bool = True
+    explore: Share = 0.0
 
     def __post_init__(self) -> None:
         check("name", NAME, self.name)
@@ -69,6 +71,7 @@ class ChangedBandit(Asked):
     wait: Seconds | UnsetType | None = UNSET
     default: float | UnsetType | None = UNSET
     explain: bool | UnsetType = UNSET
+    explore: Share | UnsetType = UNSET
 
 
 class NewActions(Asked):
@@ -79,7 +82,15 @@ class NewActions(Asked):
 
 
 class ChangedAction(Asked):
-    vector: Vector
+    """A new vector, which also brings a retired action back, or a new name, or both."""
+
+    vector: Vector | None = None
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.vector is None and self.name is None:
+            raise ValueError("action must get a vector or a name, got neither")
+        check("name", ACTION, self.name)
 
 
 class NewDecision(Asked):
@@ -180,6 +191,7 @@ class BanditInfo(BanditShort):
     wait: float | None
     default: float | None
     explain: bool
+    explore: float
     learnt: LearntSoFar
 
 

@@ -59,7 +59,8 @@ def _operation(one: Operation, known: dict[Any, Any]) -> dict[str, Any]:
         "responses": answers,
     }
     if one.body is not None:
-        out["requestBody"] = {"required": True, "content": {_JSON: {"schema": known[one.body]}}}
+        forms = (_JSON, "application/toml") if one.toml else (_JSON,)
+        out["requestBody"] = {"required": True, "content": {form: {"schema": known[one.body]} for form in forms}}
     if one.scope is not None:
         out["security"] = [{"key": []}]
         out["description"] = f"Needs the scope `{one.scope}`."

@@ -120,6 +120,23 @@ def policy_of(policy: Any) -> Policy:
     return found
 
 
+def mixed(policy: Policy, share: float, samples: Any) -> Policy:
+    """Return a policy with a share of uniform choices, in place of the one that it may have.
+
+    Its probabilities must be known: what is mixed in for evaluation is of no use without them.
+    """
+    own = policy.policy if isinstance(policy, policies.Mixed) else policy
+    if not share:
+        return own
+    closed = not own.random or type(own).probability is not Policy.probability
+    if own.repeats == 1 and (samples is not None or not closed):
+        raise ValueError(
+            f"bandit: explore must go with a policy whose probabilities are known, got {own!r:.80}"
+            f"{'' if samples is None else ' with samples'}; write Repeated with it and n"
+        )
+    return policies.Mixed(own, share)
+
+
 def _described(name: str, value: T, kind: Any) -> T:
     if not isinstance(value, kind) or encoded(value) is None:
         raise ValueError(f"bandit: {name} must be a {name} that data can describe, got {_check.short(value)}")

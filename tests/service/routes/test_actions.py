@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from service_support import FARM, Api, check_replay
+from service_support import FARM, GAUSSIAN, Api, check_replay
 
 ACTIONS = "/v1/bandits/farm/actions"
 
@@ -20,6 +20,33 @@ def test_add_change_retire(api: Api) -> None:
     assert api.decide()["action"] != "early"
     assert api.state.lives["farm"].bandit.learnt.rounds == 1
     check_replay(api.engine.store, api.state)
+
+
+def test_rename(api: Api) -> None:
+    waiting = api.decide(available=["early"], id="monday")
+    both = api.ask("PATCH", f"{ACTIONS}/early", {"name": "first/one", "vector": [0.9, 0.1]}).body
+    assert both["action_list"][0] == {"name": "first/one", "vector": [0.9, 0.1], "active": True}
+    assert api.outcome(waiting["id"], reward=1.0).status == 200
+    assert api.state.lives["farm"].bandit.learnt.rounds == 1
+    assert api.decide(available=["first/one"])["action"] == "first/one"
+    assert api.post(
+        "/v1/bandits/farm/decisions", {"belief": GAUSSIAN, "available": ["early"], "id": "monday"}
+    ).body == (waiting)  # the same request gets the same answer
+    with api.unchanged():
+        path = f"{ACTIONS}/{quote('first/one', safe='')}"
+        assert api.ask("PATCH", path, {"name": "first/one"}).status == 200
+        api.refused(api.ask("PATCH", path, {"name": "late"}), 409, "'late' again")
+        api.refused(api.ask("PATCH", path, {"name": "late", "vector": [1.0, 2.0]}), 409, "'late' again")
+        api.refused(api.ask("PATCH", path, {"name": "a\nb"}), 422, "must match")
+        api.refused(api.ask("PATCH", path, {}), 422, "got neither")
+        api.refused(api.ask("PATCH", f"{ACTIONS}/early", {"name": "x"}), 404, "'early'")
+    check_replay(api.engine.store, api.state)
+
+
+def test_a_new_vector_brings_a_retired_action_back(api: Api) -> None:
+    api.ask("DELETE", f"{ACTIONS}/early")
+    back = api.ask("PATCH", f"{ACTIONS}/early", {"vector": [1.0, 0.0]}).body
+    assert back["action_list"][0]["active"]
 
 
 def test_wrong_changes_change_nothing(api: Api) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
+import tomllib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import overcast as oc
 from overcast.service import Limits
-from service_support import FARM, GAUSSIAN, Api, served
+from service_support import FARM, GAUSSIAN, Api, check_replay, served
 
 
 def test_create_list_inspect_change_retire(api: Api) -> None:
@@ -74,6 +77,93 @@ def test_a_wrong_change_changes_nothing(api: Api) -> None:
         api.refused(api.ask("PATCH", "/v1/bandits/farm", {"policy": "Nobody"}), 422, "type must be one of")
         api.refused(api.ask("PATCH", "/v1/bandits/farm", {"policy": "Greedy", "default": 1.0}), 422, "with wait")
         api.refused(api.ask("PATCH", "/v1/bandits/none", {"policy": "Greedy"}), 404, "'none'")
+
+
+def test_another_policy_keeps_what_was_learnt(api: Api) -> None:
+    for reward in (1.0, 3.0, 2.0):
+        api.outcome(api.decide()["id"], reward=reward)
+    bandit = api.state.lives["farm"].bandit
+    before = bandit.estimate([20.0, 1.0])
+    for policy in ("Thompson", {"type": "EpsilonGreedy", "epsilon": 0.1}, {"type": "UCB", "beta": 1.0}):
+        assert api.ask("PATCH", "/v1/bandits/farm", {"policy": policy}).status == 200
+        after = bandit.estimate([20.0, 1.0])
+        np.testing.assert_array_equal(after.mean, before.mean)
+        np.testing.assert_array_equal(after.width, before.width)
+    check_replay(api.engine.store, api.state)
+
+
+TOML = """
+name = "field"
+ridge = 1.0
+seed = 3
+[actions]
+early = [1.0, 0.0]
+"late one" = [0.0, 1.0]
+[features]
+type = "Bilinear"
+[policy]
+type = "UCB"
+beta = 2.0
+"""
+
+
+def test_a_bandit_from_toml_is_that_from_json(api: Api) -> None:
+    toml = {"Content-Type": "application/toml"}
+    made = api.post("/v1/bandits", TOML.encode(), headers=toml)
+    assert made.status == 201
+    data = tomllib.loads(TOML) | {"name": "other"}
+    other = api.post("/v1/bandits", data).body
+    different = {"name", "created", "position"}
+    assert {k: v for k, v in made.body.items() if k not in different} == {
+        k: v for k, v in other.items() if k not in different
+    }
+    with api.unchanged():
+        for raw in (b"=", b"\xff", b"a = nan", b"a = 1979-05-27", b"x=" + b"[" * 5000, b"a" + b".a" * 100_000 + b"=1"):
+            api.refused(api.post("/v1/bandits", raw, headers=toml), 400, "must be TOML")
+        api.refused(api.post("/v1/bandits", TOML.replace("seed", "sed").encode(), headers=toml), 422, "sed")
+        api.refused(api.post("/v1/bandits/farm/decisions", b"", headers=toml), 415, "must be application/json")
+
+
+def test_a_share_of_uniform_choices(api: Api) -> None:
+    """Five standard errors: a false alarm has probability below 1e-6 for each of the three actions."""
+    changed = api.ask("PATCH", "/v1/bandits/farm", {"explore": 0.5}).body
+    assert (changed["explore"], changed["policy"]["type"]) == (0.5, "policies.UCB")
+    asked = [{"belief": GAUSSIAN, "id": f"d{i}"} for i in range(900)]
+    items = api.post("/v1/bandits/farm/decisions", {"decisions": asked}).body["decisions"]
+    made = [item["decision"] for item in items]
+    stated = {one["action"]: one["probability"] for one in made}
+    assert sum(stated.values()) == pytest.approx(1.0)
+    for action, p in stated.items():
+        found = np.mean([one["action"] == action for one in made])
+        assert abs(found - p) <= 5.0 * math.sqrt(p * (1.0 - p) / 900)
+    check_replay(api.engine.store, api.state)
+    # Another policy keeps the share, and the same decisions come out of the same seed and ids.
+    assert api.ask("PATCH", "/v1/bandits/farm", {"policy": "Greedy"}).body["explore"] == 0.5
+    for name in ("one", "two"):
+        api.post("/v1/bandits", FARM | {"name": name, "explore": 0.9})
+    twice = [
+        [
+            one["decision"]["action"]
+            for one in api.post(f"/v1/bandits/{name}/decisions", {"decisions": asked[:50]}).body["decisions"]
+        ]
+        for name in ("one", "two")
+    ]
+    assert twice[0] == twice[1]
+    assert len(set(twice[0])) == 3
+    assert api.ask("PATCH", "/v1/bandits/farm", {"explore": 0}).body["explore"] == 0.0
+
+
+def test_what_cannot_be_explored(api: Api) -> None:
+    repeated = {"type": "Repeated", "policy": "Thompson", "n": 20}
+    with api.unchanged():
+        for change in ({"explore": 0.1, "policy": "Thompson"}, {"explore": 0.1, "samples": 5}):
+            api.refused(api.post("/v1/bandits", FARM | {"name": "x"} | change), 422, "probabilities are known")
+        api.refused(api.post("/v1/bandits", FARM | {"name": "x", "explore": 1.5}), 422, "<= 1")
+    api.ask("PATCH", "/v1/bandits/farm", {"explore": 0.1})
+    with api.unchanged():
+        api.refused(api.ask("PATCH", "/v1/bandits/farm", {"policy": "Thompson"}), 422, "probabilities are known")
+    assert api.ask("PATCH", "/v1/bandits/farm", {"policy": repeated}).body["explore"] == 0.1
+    assert 1 / 30 <= api.decide()["probability"] <= 1.0
 
 
 def test_an_estimate_records_nothing(api: Api) -> None:

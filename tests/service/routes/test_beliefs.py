@@ -21,6 +21,8 @@ from overcast.service.settings import Limits
         {"type": "Ensemble", "points": [[1.0], [2.0], [4.0]], "weights": [0.1, 0.2, 0.7]},
         {"type": "Gaussian", "mean": [1, 2], "cov": [[1, 0.5], [0.5, 1]]},
         {"type": "Frozen", "distribution": "gamma", "args": [2.0]},
+        {"warm": 20.0, "wet": 1.5},
+        {"warm": {"type": "Gaussian", "mean": [20.0], "cov": [4.0]}, "wet": 1.5},
     ],
 )
 def test_the_form_leads_to_the_same_belief_to_the_byte(data: Any) -> None:

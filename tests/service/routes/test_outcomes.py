@@ -7,9 +7,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from service_support import FARM, Api, check_replay, served
+import overcast as oc
+from service_support import FARM, GAUSSIAN, Api, check_replay, served
 
 
 def test_an_outcome_counts_once(api: Api) -> None:
@@ -74,6 +76,43 @@ def test_wrong_outcomes_change_nothing(api: Api, body: bytes, status: int) -> No
         assert answer.status in (status, 422)
         api.refused(answer, answer.status, "")
     assert api.outcome(id_, reward=1.0).status == 200
+
+
+@pytest.mark.parametrize(
+    "context",
+    [
+        {"type": "Gaussian", "mean": [19.0, 1.1], "cov": [0.1, 0.0]},
+        {"type": "Ensemble", "points": [[19.0, 1.0], [20.0, 1.2]]},
+        {"wet": 1.1, "warm": 19.0},
+    ],
+    ids=["gaussian", "ensemble", "names"],
+)
+def test_a_context_may_be_a_belief_or_come_by_name(api: Api, context: Any) -> None:
+    named = GAUSSIAN | {"names": ["warm", "wet"]}
+    bandit = oc.Bandit(FARM["actions"], oc.LinearModel(oc.features.Bilinear(), ridge=1.0), oc.UCB(2.0))
+    here, there = bandit.decide(oc.belief_from_json(named)), api.decide(belief=named)
+    bandit.learn(here, 2.0, oc.as_belief(context))
+    assert api.outcome(there["id"], reward=2.0, context=context).status == 200
+    with api.unchanged():
+        assert api.outcome(there["id"], reward=2.0, context=context).body["repeated"]
+    found = api.state.lives["farm"].bandit.estimate([20.0, 1.0])
+    np.testing.assert_array_equal(found.mean, bandit.estimate([20.0, 1.0]).mean)
+    check_replay(api.engine.store, api.state)
+
+
+def test_a_batch_takes_contexts_and_parts(api: Api) -> None:
+    ids = [api.decide()["id"] for _ in range(3)]
+    items = [
+        {"id": ids[0], "reward": 1.0, "context": GAUSSIAN},
+        {"id": ids[1], "reward": 1.0, "final": False, "part": "a"},
+        {"id": ids[1], "reward": 2.0, "context": [19.0, 1.0]},
+        {"id": ids[2], "reward": 1.0, "context": {"type": "Gaussian", "mean": [1.0], "cov": [1.0]}},
+        {"id": ids[2], "reward": 1.0, "context": {"type": "Nothing"}},
+    ]
+    verdicts = api.post("/v1/bandits/farm/outcomes", {"outcomes": items}).body["outcomes"]
+    assert [one["status"] for one in verdicts] == [200, 200, 200, 422, 422]
+    assert list(api.state.lives["farm"].open) == [ids[2]]
+    check_replay(api.engine.store, api.state)
 
 
 def test_a_reward_that_sums_beyond_bounds_is_refused(api: Api) -> None:

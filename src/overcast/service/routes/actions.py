@@ -33,13 +33,18 @@ async def add(call: Call) -> Reply:
 
 async def change(call: Call) -> Reply:
     asked: m.ChangedAction = call.body
-    check_actions([asked.vector], call.service.settings.limits)
+    check_actions([] if asked.vector is None else [asked.vector], call.service.settings.limits)
 
     def work(turn: Turn) -> m.BanditInfo:
         life, name = _found(turn, call)
         if isinstance(name, int):
-            raise Refusal(422, "action: must have a name to get a new vector, got a bandit whose actions have none")
-        turn.append(life.name, "add", events.added({name: asked.vector}))
+            raise Refusal(422, "action: must have a name to be changed, got a bandit whose actions have none")
+        if asked.name is not None and asked.name != name and asked.name in labels(life):
+            raise Refusal(409, f"action: name must be a new one, got {asked.name!r} again", "name")
+        if asked.vector is not None:
+            turn.append(life.name, "add", events.added({name: asked.vector}))
+        if asked.name is not None and asked.name != name:
+            turn.append(life.name, "rename", events.renamed(name, asked.name))
         return info(life)
 
     return Reply(200, await call.ask(work))
@@ -65,6 +70,15 @@ def _found(turn: Turn, call: Call) -> tuple[Life, Any]:
 ONE = f"{BANDIT}/actions/{{action:path}}"
 OPERATIONS = [
     Operation("POST", f"{BANDIT}/actions", add, "Add actions", "admin", {201: m.BanditInfo}, m.NewActions, (409,)),
-    Operation("PATCH", ONE, change, "Give an action a new vector", "admin", {200: m.BanditInfo}, m.ChangedAction),
+    Operation(
+        "PATCH",
+        ONE,
+        change,
+        "Give an action a new vector or name",
+        "admin",
+        {200: m.BanditInfo},
+        m.ChangedAction,
+        (409,),
+    ),
     Operation("DELETE", ONE, retire, "Retire an action", "admin", {200: m.BanditInfo}),
 ]

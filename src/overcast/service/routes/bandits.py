@@ -9,6 +9,7 @@ from msgspec import UNSET, structs
 
 from overcast import events
 from overcast._storage import config as encoded
+from overcast.policies import Mixed, Policy
 from overcast.service import messages as m
 from overcast.service import spec
 from overcast.service.engine import Turn
@@ -28,7 +29,7 @@ async def create(call: Call) -> Reply:
     check_actions(asked.actions, call.service.settings.limits)
     check_terms(asked.wait, asked.default)
     with refusing("policy"):
-        policy = spec.policy_of(asked.policy)
+        policy = _explored(spec.policy_of(asked.policy), asked.explore or None, 0.0, asked.samples)
     with refusing():
         model = spec.model_of(asked.features, asked.kernel, asked.model, asked.ridge)
         config = spec.configuration(asked.actions, model, policy, asked.samples, asked.seed, asked.recalibrate)
@@ -59,15 +60,20 @@ async def inspect(call: Call) -> Reply:
 
 async def change(call: Call) -> Reply:
     asked: m.ChangedBandit = call.body
+    share = None if asked.explore is UNSET else asked.explore
     with refusing("policy"):
-        policy = None if asked.policy is UNSET else spec.policy_of(asked.policy)
+        given_policy = None if asked.policy is UNSET else spec.policy_of(asked.policy)
 
     def work(turn: Turn) -> m.BanditInfo:
         life = turn.life(call.bandit)
+        policy = None
+        if given_policy is not None or share is not None:
+            own = life.bandit.policy if given_policy is None else given_policy
+            policy = _explored(own, share, life.bandit.policy.uniform, life.bandit.samples)
         given = {name: getattr(asked, name) for name in ("wait", "default", "explain")}
         terms = structs.replace(life.terms, **{name: value for name, value in given.items() if value is not UNSET})
         check_terms(terms.wait, terms.default)
-        if policy is not None:
+        if policy is not None and policy != life.bandit.policy:
             turn.append(life.name, "policy", events.policy(policy))
         if terms != life.terms:
             turn.append(life.name, "terms", {"event": "terms", "terms": terms})
@@ -101,6 +107,12 @@ async def estimate(call: Call) -> Reply:
     return Reply(200, await call.ask(work, writes=False))
 
 
+def _explored(policy: Policy, share: float | None, before: float, samples: Any) -> Policy:
+    """Return a policy with the share of uniform choices that was asked for, else its own, else the one from before."""
+    with refusing("explore"):
+        return spec.mixed(policy, (policy.uniform or before) if share is None else share, samples)
+
+
 def check_actions(actions: Any, limits: Limits) -> None:
     """Raise a refusal if there are too many actions, or vectors are too long."""
     if len(actions) > limits.actions:
@@ -126,18 +138,20 @@ def labels(life: Life) -> list[Any]:
 def info(life: Life) -> m.BanditInfo:
     """Return all that is told about a bandit."""
     bandit, terms = life.bandit, life.terms
+    policy = bandit.policy
     actions, learnt = bandit.actions, bandit.learnt
     rows = zip(labels(life), actions.vectors.tolist(), actions.active.tolist(), strict=True)
     return m.BanditInfo(
         **_short(life),
         action_list=[m.Action(*row) for row in rows],
         model=encoded(bandit.model),
-        policy=encoded(bandit.policy),
+        policy=encoded(policy.policy if isinstance(policy, Mixed) else policy),
         samples=bandit.samples,
         recalibrate=bandit.recalibrated is not None,
         wait=terms.wait,
         default=terms.default,
         explain=terms.explain,
+        explore=policy.uniform,
         learnt=m.LearntSoFar(learnt.rounds, learnt.open, learnt.noise, learnt.ridge),
     )
 
@@ -159,7 +173,7 @@ def _short(life: Life) -> dict[str, Any]:
 
 BANDITS, BANDIT = "/v1/bandits", "/v1/bandits/{name}"
 OPERATIONS = [
-    Operation("POST", BANDITS, create, "Create a bandit", "admin", {201: m.BanditInfo}, m.NewBandit, (409,)),
+    Operation("POST", BANDITS, create, "Create a bandit", "admin", {201: m.BanditInfo}, m.NewBandit, (409,), True),
     Operation("GET", BANDITS, list_all, "List the bandits that the key may see", "read", {200: m.BanditList}),
     Operation("GET", BANDIT, inspect, "Inspect a bandit", "read", {200: m.BanditInfo}),
     Operation("PATCH", BANDIT, change, "Change policy or limits", "admin", {200: m.BanditInfo}, m.ChangedBandit),

@@ -12,6 +12,7 @@ from overcast.service.engine import Turn
 from overcast.service.errors import Refusal
 from overcast.service.http import Call, Operation, Reply, converted, digest
 from overcast.service.routes.bandits import BANDIT
+from overcast.service.routes.beliefs import read_belief
 from overcast.service.routes.decisions import ONE, unknown_decision
 
 
@@ -58,7 +59,8 @@ def taken(turn: Turn, bandit: str, id_: str, asked: m.NewOutcome) -> m.OutcomeTa
     if not math.isfinite(total):
         raise Refusal(422, f"outcome: reward must be finite, got {asked.reward}", "reward")
     if asked.final:
-        learn = {"event": "learn", "id": id_, "reward": total, "context": asked.context}
+        context = read_belief(asked.context, "context")[1] if isinstance(asked.context, dict) else asked.context
+        learn = {"event": "learn", "id": id_, "reward": total, "context": context}
         turn.append(bandit, "learn", learn | {"part": asked.part, "request": request}, id_)
         return m.OutcomeTaken(id_, False, True, total)
     if asked.part is None:
