@@ -15,7 +15,7 @@ import overcast as oc
 from memory_support import memory_of
 from overcast.service import Settings, create_app
 from overcast.service.engine import Engine
-from overcast.service.fold import State, folded, replayable
+from overcast.service.fold import Life, State, folded, replayable
 from overcast.service.serve import first_key
 from overcast.service.store import Store
 
@@ -139,10 +139,14 @@ def served(folder: Path, **options: Any) -> Iterator[Api]:
 def remembered(state: State) -> dict[str, Any]:
     """Return all of a state in a form that compares by value."""
     lives = {
-        name: (memory_of(life.bandit), life.open, life.counts, life.terms, life.retired, life.position)
+        name: (memory_of(life.bandit), life.open, life.counts, life.terms, life.retired, life.position, _shadow(life))
         for name, life in state.lives.items()
     }
     return copy.deepcopy(lives | {"": state.keys})
+
+
+def _shadow(life: Life) -> Any:
+    return None if life.shadow is None else (memory_of(life.shadow.bandit), life.shadow.to_data())
 
 
 def check_replay(store: Store, state: State) -> None:

@@ -18,7 +18,7 @@ from overcast.service.errors import CODES, Failure, Fault
 from overcast.service.http import ALWAYS, Call, Endpoint, Operation, Reply, Service
 from overcast.service.metrics import Metrics
 from overcast.service.openapi import document, page
-from overcast.service.routes import actions, bandits, decisions, health, keys, outcomes
+from overcast.service.routes import actions, bandits, decisions, health, keys, outcomes, shadow
 from overcast.service.settings import Settings
 from overcast.service.store import Store, open_store
 
@@ -27,6 +27,7 @@ OPERATIONS: list[Operation] = [
     *actions.OPERATIONS,
     *decisions.OPERATIONS,
     *outcomes.OPERATIONS,
+    *shadow.OPERATIONS,
     *keys.OPERATIONS,
     *health.OPERATIONS,
 ]

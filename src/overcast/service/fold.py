@@ -17,7 +17,11 @@ from overcast._check import Array
 from overcast.bandit import Bandit
 from overcast.decision import Decision
 from overcast.service.keys import Key
+from overcast.service.shadow import Shadow
 from overcast.service.store.base import Row
+
+#: kinds of rows that the library's own events do not know
+OWN = ("create", "part", "terms", "shadow", "unshadow", "end")
 
 _read = msgspec.json.decode
 _write = msgspec.json.encode
@@ -61,11 +65,13 @@ class Life:
         self.open: dict[str, Open] = {}
         self.counts = Counts()
         self.retired = False
+        self.shadow: Shadow | None = None
         #: position of the last row about it
         self.position = 0
 
     def to_bytes(self) -> bytes:
-        """Return all of it as bytes: one line of JSON, then the file of the bandit."""
+        """Return all of it as bytes: one line of JSON, then the file of the bandit, and that of its shadow."""
+        live, shadow = self.bandit.to_bytes(), self.shadow
         head = {
             "name": self.name,
             "created": self.created,
@@ -74,8 +80,9 @@ class Life:
             "counts": self.counts,
             "retired": self.retired,
             "position": self.position,
+            "shadow": None if shadow is None else shadow.to_data() | {"at": len(live)},
         }
-        return _write(head) + b"\n" + self.bandit.to_bytes()
+        return _write(head) + b"\n" + live + (b"" if shadow is None else shadow.bandit.to_bytes())
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Life:
@@ -83,7 +90,10 @@ class Life:
         text, _, file = content.partition(b"\n")
         head = _read(text)
         terms = msgspec.convert(head["terms"], Terms)
-        out = cls(head["name"], Bandit.from_bytes(file), head["created"], terms)
+        shadow = head["shadow"]
+        at = len(file) if shadow is None else shadow["at"]
+        out = cls(head["name"], Bandit.from_bytes(file[:at]), head["created"], terms)
+        out.shadow = None if shadow is None else Shadow.of(shadow, Bandit.from_bytes(file[at:]))
         out.open = msgspec.convert(head["open"], dict[str, Open])
         out.counts = msgspec.convert(head["counts"], Counts)
         out.retired, out.position = head["retired"], head["position"]
@@ -125,7 +135,10 @@ class State:
         life = self.lives[row.bandit]
         if kind == "decide":
             assert id_ is not None
-            life.bandit.adopt(Decision.from_json(event["decision"]) if decision is None else decision)
+            made = Decision.from_json(event["decision"]) if decision is None else decision
+            life.bandit.adopt(made)
+            if life.shadow is not None:
+                life.shadow.decided(made, event.get("shadow"), made.probability if life.bandit.policy.uniform else None)
             life.open[id_] = Open(row.time)
             life.counts.decisions += 1
         elif kind == "part":
@@ -136,12 +149,20 @@ class State:
         elif kind in ("learn", "forget"):
             assert id_ is not None
             events.apply(life.bandit, event)
+            if life.shadow is not None:
+                life.shadow.ended(id_, event)
             del life.open[id_]
             life.counts.outcomes += kind == "learn" and not event.get("expired", False)
             life.counts.expired += event.get("expired", False)
             life.counts.cancelled += kind == "forget" and not event.get("expired", False)
         elif kind in ("add", "retire", "rename", "policy"):
             events.apply(life.bandit, event)
+            if life.shadow is not None and kind != "policy":
+                life.shadow.changed(event)
+        elif kind == "shadow":
+            life.shadow = Shadow(event["config"], life.bandit, row.position, row.time)
+        elif kind == "unshadow":
+            life.shadow = None
         elif kind == "terms":
             life.terms = msgspec.convert(event["terms"], Terms)
         elif kind == "end":
@@ -176,7 +197,7 @@ def replayable(rows: Iterable[Row], bandit: str) -> tuple[events.Event, list[eve
     """Return the configuration of a bandit and its events, as `overcast.replay` takes them."""
     own = [(row.kind, _read(row.body)) for row in rows if row.bandit == bandit]
     given = next(event["config"] for kind, event in own if kind == "create")
-    return given, [event for kind, event in own if kind not in ("create", "part", "terms", "end")]
+    return given, [event for kind, event in own if kind not in OWN]
 
 
 def detail(decision: Decision) -> bytes:

@@ -74,6 +74,16 @@ class ChangedBandit(Asked):
     explore: Share | UnsetType = UNSET
 
 
+class NewShadow(Asked):
+    """A policy, a model or both that see everything and never act; the rest is that of the bandit."""
+
+    policy: str | dict[str, Any] | None = None
+    features: str | dict[str, Any] | None = None
+    kernel: str | dict[str, Any] | None = None
+    model: str | dict[str, Any] | None = None
+    ridge: float | None = None
+
+
 class NewActions(Asked):
     actions: dict[str, Vector] | list[str | Vector]
 
@@ -154,6 +164,31 @@ class Action(msgspec.Struct):
     name: str | int
     vector: Vector
     active: bool
+
+
+class ShadowInfo(msgspec.Struct):
+    """A shadow beside the bandit that acts.
+
+    model, policy : of the shadow; null for those of the bandit
+    since, position : when it began
+    decisions, agreed : decisions that it saw, and those on which both agree
+    expected : what the shadow itself expects to gain by its own choices, per decision
+    outcomes : those from which the difference is estimated, of decisions with a share of uniform choices
+    difference, two_se : estimated gain in reward per decision, and two standard errors of it; null if there are too few
+    failed : why it had to stop; null while it goes on
+    """
+
+    model: dict[str, Any] | None
+    policy: dict[str, Any] | None
+    since: float
+    position: int
+    decisions: int
+    agreed: int
+    expected: float | None
+    outcomes: int
+    difference: float | None
+    two_se: float | None
+    failed: str | None
 
 
 class LearntSoFar(msgspec.Struct):
@@ -270,6 +305,7 @@ class DecisionRecord(msgspec.Struct):
 
     options : every action; null if the bandit does not keep them
     plugged : the choice that the mean of the forecast, taken for certain, would have led to
+    shadow : the choice of the shadow, if there was one
     """
 
     id: str
@@ -279,6 +315,7 @@ class DecisionRecord(msgspec.Struct):
     record: dict[str, Any]
     options: list[OptionSeen] | None
     plugged: str | int | None
+    shadow: str | int | None
     events: list[Happened]
 
 

@@ -68,6 +68,8 @@ def made(turn: Turn, name: str, asked: m.NewDecision, header: str | None, limits
     record = decision.to_json() | {"belief": form}
     plugged = _plugged(life, belief, asked.available, decision) if life.terms.explain else None
     body = {"event": "decide", "decision": record, "request": request, "plugged": plugged}
+    if life.shadow is not None:
+        body["shadow"] = life.shadow.choice(belief, asked.available, decision.id, decision.index)
     row = turn.append(name, "decide", body, decision, detail(decision) if life.terms.explain else None)
     return _told(record, life, row.position)
 
@@ -142,6 +144,7 @@ def _record(turn: Turn, call: Call) -> m.DecisionRecord:
         event["decision"],
         _options(life, first),
         event["plugged"],
+        None if event.get("shadow") is None else labels(life)[event["shadow"]["index"]],
         happened[1:],
     )
 

@@ -1,0 +1,78 @@
+"""Shadows: a second policy or model beside the one that acts."""
+
+from __future__ import annotations
+
+from overcast._storage import config as encoded
+from overcast.service import messages as m
+from overcast.service import spec
+from overcast.service.engine import Turn
+from overcast.service.errors import Refusal, refusing
+from overcast.service.fold import Life
+from overcast.service.http import Call, Operation, Reply
+from overcast.service.routes.bandits import BANDIT
+
+
+async def put(call: Call) -> Reply:
+    asked: m.NewShadow = call.body
+    model = policy = None
+    with refusing():
+        if asked.policy is not None:
+            policy = encoded(spec.policy_of(asked.policy))
+        if any(one is not None for one in (asked.features, asked.kernel, asked.model, asked.ridge)):
+            model = encoded(spec.model_of(asked.features, asked.kernel, asked.model, asked.ridge))
+    if model is None and policy is None:
+        raise Refusal(422, "shadow: must have a policy or a model, got neither", "policy")
+    config = {"policy": policy, "model": model}
+
+    def work(turn: Turn) -> m.ShadowInfo:
+        life = turn.life(call.bandit)
+        if life.shadow is None or life.shadow.config != config or life.shadow.failed is not None:
+            turn.append(life.name, "shadow", {"event": "shadow", "config": config})
+        return told(life)
+
+    return Reply(200, await call.ask(work))
+
+
+async def look(call: Call) -> Reply:
+    return Reply(200, await call.ask(lambda turn: told(turn.life(call.bandit)), writes=False))
+
+
+async def end(call: Call) -> Reply:
+    def work(turn: Turn) -> m.Empty:
+        life = turn.life(call.bandit)
+        if life.shadow is not None:
+            turn.append(life.name, "unshadow", {"event": "unshadow"})
+        return m.Empty()
+
+    return Reply(200, await call.ask(work))
+
+
+def told(life: Life) -> m.ShadowInfo:
+    """Return what is told about the shadow of a bandit; raise a refusal if it has none."""
+    shadow = life.shadow
+    if shadow is None:
+        raise Refusal(404, f"shadow: must have been put before, got none for {life.name!r}")
+    compared = shadow.compared
+    return m.ShadowInfo(
+        shadow.config["model"],
+        shadow.config["policy"],
+        shadow.time,
+        shadow.position,
+        compared.decisions,
+        compared.agreed,
+        compared.expected / compared.decisions if compared.decisions else None,
+        compared.outcomes,
+        compared.difference,
+        compared.two_se,
+        shadow.failed,
+    )
+
+
+SHADOW = f"{BANDIT}/shadow"
+OPERATIONS = [
+    Operation(
+        "PUT", SHADOW, put, "Let a second policy or model see everything", "admin", {200: m.ShadowInfo}, m.NewShadow
+    ),
+    Operation("GET", SHADOW, look, "The shadow beside the bandit", "read", {200: m.ShadowInfo}),
+    Operation("DELETE", SHADOW, end, "End the shadow", "admin", {200: m.Empty}),
+]

@@ -1,0 +1,170 @@
+"""A second policy or model that sees everything a bandit sees, and never acts."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import msgspec
+
+from overcast import events
+from overcast._storage import from_config
+from overcast.bandit import Bandit
+from overcast.beliefs import Belief
+from overcast.decision import Decision
+
+#: what an event of a shadow may fail with, if its model cannot do what the bandit does
+_CANNOT = (ValueError, TypeError, ArithmeticError)
+
+
+class Choice(msgspec.Struct):
+    """What the shadow would have done: the index of its action, and its estimates for that and for what was taken."""
+
+    index: int
+    own: float
+    taken: float
+
+
+class Waiting(msgspec.Struct):
+    """A choice whose outcome has not come.
+
+    probability : with which the bandit took its action; None unless any action could be taken
+    """
+
+    choice: Choice
+    agrees: bool
+    probability: float | None
+
+
+class Comparison(msgspec.Struct):
+    """Both side by side.
+
+    decisions, agreed : decisions that the shadow saw, and those on which both agree
+    expected : sum over decisions of what the shadow expects to gain by its own choice
+    outcomes, gain, squares : outcomes from which a difference can be estimated, and the sums of it and of its square
+    """
+
+    decisions: int = 0
+    agreed: int = 0
+    expected: float = 0.0
+    outcomes: int = 0
+    gain: float = 0.0
+    squares: float = 0.0
+
+    @property
+    def difference(self) -> float | None:
+        """Return the estimated gain per decision; None without outcomes to estimate it from."""
+        return self.gain / self.outcomes if self.outcomes else None
+
+    @property
+    def two_se(self) -> float | None:
+        """Return two standard errors of it; None below two outcomes."""
+        if self.outcomes < 2:
+            return None
+        variance = (self.squares - self.gain**2 / self.outcomes) / (self.outcomes - 1)
+        return 2.0 * math.sqrt(max(variance, 0.0) / self.outcomes)
+
+
+class Shadow:
+    """A bandit that learns from what another one does, and the comparison of both.
+
+    With a policy alone, it starts from what the bandit has learnt. With a model of its own, it starts from nothing,
+    since the log from before may be long. It learns the rewards of the actions that were taken.
+
+    The difference in reward is estimated by the doubly robust formula of Dudik, Langford & Li (2011): for an outcome y
+    of an action a that was taken with probability p, where the shadow would have taken s and expects m, it is
+    m(s) + 1{s = a} (y - m(a)) / p - y. It counts decisions that were made with a share of uniform choices; without one,
+    nothing is known of the actions that the bandit does not take.
+    """
+
+    def __init__(self, config: dict[str, Any], live: Bandit, position: int, time: float) -> None:
+        self.config, self.position, self.time = config, position, time
+        self.bandit = _started(config, live)
+        self.open: dict[str, Waiting] = {}
+        self.compared = Comparison()
+        #: why it had to stop; None while it goes on
+        self.failed: str | None = None
+
+    def choice(self, belief: Belief, available: Any, id_: str, taken: int) -> Choice | None:
+        """Return what it would do; None if it cannot say."""
+        if self.failed is not None:
+            return None
+        try:
+            made = self.bandit.propose(belief, available, id=id_)
+        except _CANNOT:
+            return None
+        assert made._ranking is not None
+        mean = made._ranking.estimate.mean
+        out = Choice(made.index, float(mean[made.index]), float(mean[taken]))
+        return out if math.isfinite(out.own) and math.isfinite(out.taken) else None
+
+    def decided(self, decision: Decision, data: Any, probability: float | None) -> None:
+        """See a decision, with the choice that was recorded with it."""
+        if self._happened(lambda: self.bandit.adopt(decision)) and data is not None:
+            choice = msgspec.convert(data, Choice)
+            agrees = choice.index == decision.index
+            self.compared.decisions += 1
+            self.compared.agreed += agrees
+            self.compared.expected += choice.own - choice.taken
+            self.open[decision.id] = Waiting(choice, agrees, probability)
+
+    def ended(self, id_: str, event: Any) -> None:
+        """See the outcome of a decision, or that there will be none."""
+        if id_ in self.bandit.memory.tickets.open:
+            self._happened(lambda: events.apply(self.bandit, event))
+        waiting = self.open.pop(id_, None)
+        if event["event"] == "learn" and waiting is not None and waiting.probability is not None:
+            choice, reward = waiting.choice, event["reward"]
+            gain = choice.own - reward + waiting.agrees * (reward - choice.taken) / waiting.probability
+            if math.isfinite(gain * gain):
+                self.compared.outcomes += 1
+                self.compared.gain += gain
+                self.compared.squares += gain * gain
+
+    def changed(self, event: Any) -> None:
+        """See that actions came, went or got other names."""
+        self._happened(lambda: events.apply(self.bandit, event))
+
+    def _happened(self, what: Any) -> bool:
+        """Let something happen; if the model cannot, the shadow stops and the bandit goes on."""
+        if self.failed is not None:
+            return False
+        try:
+            what()
+        except _CANNOT as error:
+            self.failed = str(error).splitlines()[0][:200]
+            return False
+        return True
+
+    def to_data(self) -> dict[str, Any]:
+        """Return all of it but the bandit as JSON data."""
+        names = ("config", "position", "time", "open", "compared", "failed")
+        return {name: getattr(self, name) for name in names}
+
+    @classmethod
+    def of(cls, data: dict[str, Any], bandit: Bandit) -> Shadow:
+        """Return the shadow from what `to_data` returned, and its bandit."""
+        out = cls.__new__(cls)
+        out.config, out.position, out.time = data["config"], data["position"], data["time"]
+        out.open = msgspec.convert(data["open"], dict[str, Waiting])
+        out.compared = msgspec.convert(data["compared"], Comparison)
+        out.failed, out.bandit = data["failed"], bandit
+        return out
+
+
+def _started(config: dict[str, Any], live: Bandit) -> Bandit:
+    """Return the bandit of a shadow: a copy with another policy, or a fresh one with another model."""
+    policy = live.policy if config["policy"] is None else from_config(config["policy"])
+    if config["model"] is None:
+        out = Bandit.from_bytes(live.to_bytes())
+        out.policy = policy
+        return out
+    actions = live.actions
+    given = actions.vectors if actions.names is None else dict(zip(actions.names, actions.vectors, strict=True))
+    recalibrate = False if live.recalibrated is None else live.recalibrated
+    made = Bandit(given, from_config(config["model"]), policy, live.samples, 0, recalibrate, live.context)
+    gone = [i for i, active in enumerate(actions.active) if not active]
+    if gone:
+        made.retire([i if actions.names is None else actions.names[i] for i in gone])
+    made._stream = live._stream
+    return made
