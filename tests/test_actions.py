@@ -80,7 +80,7 @@ def test_tables() -> None:
         ({7: 1.0, ("a", 1): 2.0}, "Actions(7, ('a', 1); 1 dimension)"),
         (list("abcde"), "Actions(a, b, c, d, e; 5 dimensions)"),
         ([f"v{i}" for i in range(198)], "Actions(v0, v1, v2, v3, v4, 193 more; 198 dimensions)"),
-        ({"two\nlines": 1.0, 100 * "x": 2.0}, f"Actions(two lines, {40 * 'x'}; 1 dimension)"),
+        ({"two\nlines": 1.0, 100 * "x": 2.0}, f"Actions(two lines, {20 * 'x'}…{19 * 'x'}; 1 dimension)"),
     ],
 )
 def test_the_repr_is_one_short_line(actions: Any, text: str) -> None:

@@ -222,3 +222,11 @@ def test_values_of_mean_zero(value: list[float]) -> None:
 def test_values_of_another_mean_are_refused(value: list[float]) -> None:
     with refused(ValueError, "Owner", "thing must have mean zero, got", "subtract it"):
         _check.centred("Owner", "thing", value)
+
+
+@pytest.mark.parametrize("room", [10, 11, 24])
+def test_long_names_lose_their_middle(room: int) -> None:
+    names = [_check.cut(f"a rather long\nname of number {i}", room) for i in range(30)]
+    assert len(set(names)) == 30
+    assert all(len(name) == room and name.startswith("a ra") and "\n" not in name for name in names)
+    assert _check.cut(" short  one ", 10) == "short one"

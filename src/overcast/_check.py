@@ -122,6 +122,19 @@ def table(owner: str, name: str, frame: Any) -> Array:
     return np.asarray(frame.to_numpy(dtype=np.float64, na_value=np.nan))
 
 
+def cut(text: object, room: int) -> str:
+    """Return a text as one line of at most `room` characters; the middle is left out, as long names differ at the end.
+
+    Examples
+    --------
+    >>> cut("irrigation of the northern field, plan 12", 20)
+    'irrigation…, plan 12'
+    """
+    line = " ".join(str(text).split())
+    tail = (room - 1) // 2
+    return line if len(line) <= room else f"{line[: room - 1 - tail]}…{line[-tail:]}"
+
+
 def weights(owner: str, value: ArrayLike | None, n: int) -> Array:
     """Return `n` probabilities (uniform for None), renormalised to sum to one up to round-off."""
     if value is None:

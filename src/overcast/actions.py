@@ -87,7 +87,7 @@ class Actions:
         gone = f"; {k - int(self.active.sum())} retired" if self._open is not None else ""
         if self.names is None:
             return f"Actions({k} unnamed, {dimensions}{gone})"
-        shown = [f"{' '.join(str(name).split()):.40}" for name in self.names[:SHOWN]]
+        shown = [_check.cut(name, 40) for name in self.names[:SHOWN]]
         more = [f"{k - SHOWN} more"] * (k > SHOWN)
         return f"Actions({', '.join(shown + more)}; {dimensions}{gone})"
 

@@ -383,8 +383,7 @@ def label(action: Any, index: int) -> str:
     """Return an action in one line: its name, or its row in the action set if it has none."""
     if isinstance(action, (np.ndarray, list)):
         return f"action {index}"
-    text = " ".join(str(action).split())
-    return text if len(text) <= 40 else f"{text[:39]}…"
+    return _check.cut(action, 40)
 
 
 def _move(data: Any, dim: int) -> Move | None:

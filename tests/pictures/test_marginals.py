@@ -105,3 +105,11 @@ def test_what_is_certain_in_part_or_wild_can_be_drawn(belief: oc.Belief) -> None
     for ax in np.atleast_1d(belief.plot()):
         ax.figure.canvas.draw()
         assert ax.get_title().startswith(("mean", "median"))
+
+
+def test_far_tails_are_not_drawn() -> None:
+    _, edges = _steps(oc.as_belief(scipy.stats.cauchy(loc=3.0)).plot())
+    assert -17.0 < edges[0] < -13.0  # eight distances between the quartiles, 2 each, below the first, and some room
+    assert edges[-1] - 3.0 == pytest.approx(3.0 - edges[0])
+    _, edges = _steps(oc.Gaussian([0.0], 1.0).plot())
+    assert edges[-1] > scipy.stats.norm.ppf(0.999)

@@ -78,3 +78,13 @@ def test_a_record_knows_too_little() -> None:
     record = oc.Decision.from_json(_decided(oc.UCB()).to_json())
     with pytest.raises(ValueError, match="plot needs the scores of all actions, got a record"):
         record.plot()
+
+
+def test_long_names_leave_the_title_to_how_it_was_chosen() -> None:
+    short, long = (
+        oc.Bandit([f"{name} {i}" for i in range(2)], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB()).decide([1.0])
+        for name in ("a", "a rather long name of an action")
+    )
+    titles = [decision.plot(plt.subplots()[1]).get_title(loc="left") for decision in (short, long)]
+    assert titles == ["◆ a 0 is chosen", "◆ chosen"]
+    plt.close("all")

@@ -67,3 +67,23 @@ def test_without_a_history_the_error_says_what_to_do() -> None:
         _season(1).plot()
     with pytest.raises(ValueError, match="at least one decision"):
         _season(0, history=3).plot()
+
+
+def test_contexts_that_were_known_are_points() -> None:
+    bandit = oc.Bandit(["a", "b"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB(), history=9)
+    for belief in ([1.0], oc.Gaussian([5.0], 1.0), [3.0]):
+        bandit.decide(belief)
+    ax: Any = bandit.plot().axes[-1]
+    known = next(line for line in ax.lines if line.get_label() == "known")
+    assert known.get_xydata().tolist() == [[1.0, 1.0], [3.0, 3.0]]
+    plt.close("all")
+
+
+def test_long_names_can_be_told_apart_in_the_legend() -> None:
+    names = [f"a rather long name of an action, number {i}" for i in range(6)]
+    bandit = oc.Bandit(names, oc.LinearModel(oc.features.Disjoint(6)), oc.UCB(), history=9)
+    for _ in range(6):
+        bandit.learn(bandit.decide([1.0]), 0.0)
+    legend: Any = bandit.plot().axes[1].get_legend()
+    assert len({text.get_text() for text in legend.get_texts()}) == len(legend.get_texts()) > 1
+    plt.close("all")

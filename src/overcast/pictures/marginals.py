@@ -20,6 +20,8 @@ SHOWN = 12
 STEMS = 60
 # Cells of a density; a jump of the distribution function of at least ATOM is drawn as a point.
 CELLS, ATOM = 160, 0.01
+# What lies further out, in distances between the quartiles, is not drawn.
+FAR = 8.0
 # Draws of a belief that knows nothing else.
 DRAWS = 2000
 
@@ -66,7 +68,7 @@ def _dimension(ax: Axes, belief: Any, i: int, name: str, unknown: type[Exception
             _histogram(ax, values, weights)
     else:
         try:
-            ends = belief.quantile([0.001, 0.5, 0.999])
+            ends = _ends(belief.quantile([0.001, 0.25, 0.5, 0.75, 0.999]))
         except unknown:
             values = belief.sample(DRAWS, np.random.default_rng(0))[:, i]
             mean = float(values.mean())
@@ -89,6 +91,20 @@ def _dimension(ax: Axes, belief: Any, i: int, name: str, unknown: type[Exception
     ax.set_title(f"{kind} {mean:.4g}", fontsize=9)
     ax.margins(x=0.08)
     open_frame(ax)
+
+
+def _ends(quantiles: Array) -> Array:
+    """Return lower end, median and upper end, (3, c), of quantiles at 0.1, 25, 50, 75 and 99.9 %; far tails are cut."""
+    low, first, middle, third, high = quantiles
+    room = FAR * (third - first)
+    wide = room > 0.0
+    return np.array(
+        [
+            np.where(wide, np.maximum(low, first - room), low),
+            middle,
+            np.where(wide, np.minimum(high, third + room), high),
+        ]
+    )
 
 
 def _stems(ax: Axes, values: Array, heights: Array) -> None:

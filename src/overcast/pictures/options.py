@@ -13,6 +13,9 @@ from overcast.pictures.common import MAIN, OTHER, ink, open_frame
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+#: characters of an action's name that the title has room for
+LONG = 24
+
 
 def draw(
     ax: Axes,
@@ -49,6 +52,7 @@ def draw(
     open_frame(ax)
     rest = f"\n{left_out:,} actions with lower scores are left out" if left_out else ""
     ax.set_xlabel(f"expected reward: {what}{', score │' if unit else ''}{rest}")
-    ax.set_title(f"◆ {labels[0]} is {how}", fontsize=10, loc="left")
+    long = max(len(name) for name in labels) > LONG  # they leave little room beside them
+    ax.set_title(f"◆ {how}" if long else f"◆ {labels[0]} is {how}", fontsize=10, loc="left")
     ax.set_title("score", fontsize=10, loc="right")
     return ax

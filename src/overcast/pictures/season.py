@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from overcast._check import Array
+from overcast._check import Array, cut
 from overcast.pictures.common import MAIN, OTHER, ink, open_frame, pyplot
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _shares(ax: Axes, rounds: Any, index: Any, labels: Sequence[str], window: in
         names.append(f"{rest} others")
     x = rounds if len(rounds) > 1 else np.array([rounds[0] - 0.5, rounds[0] + 0.5])
     table = np.array(rows) if len(rounds) > 1 else np.repeat(np.array(rows), 2, axis=1)
-    areas = ax.stackplot(x, 100.0 * table, labels=[f"{name:.24}" for name in names])
+    areas = ax.stackplot(x, 100.0 * table, labels=[cut(name, 24) for name in names])
     for at, area in enumerate(areas):
         area.set(facecolor=COLORS[at], edgecolor=ax.get_facecolor(), hatch=HATCHES[at], linewidth=0.6)
     ax.set_ylim(0.0, 100.0)
@@ -98,7 +98,10 @@ def _widths(ax: Axes, rounds: Any, widths: Array) -> None:
 
 
 def _fan(ax: Axes, rounds: Any, quantiles: Array, came: Array) -> None:
-    """Draw quantiles (n, 5) as two bands, and what came (n,)."""
+    """Draw quantiles (n, 5) as two bands, contexts that were known as points, and what came (n,)."""
+    certain = quantiles[:, 0] == quantiles[:, 4]  # a band without a width would not be seen
+    if certain.any():
+        ax.plot(rounds[certain], quantiles[certain, 2], ".", color=MAIN, markersize=6, label="known")
     if len(rounds) > 1:
         for low, high, alpha, name in ((0, 4, 0.35, "5 to 95 %"), (1, 3, 0.6, "25 to 75 %")):
             edges = quantiles[:, low], quantiles[:, high]
