@@ -48,7 +48,14 @@ class Api:
         self.key = key or ""
 
     def ask(
-        self, method: str, path: str, body: Any = None, *, key: str | None = None, headers: dict[str, str] | None = None
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        key: str | None = None,
+        headers: dict[str, str] | None = None,
+        scheme: str = "http",
     ) -> Answer:
         """Send a request; a body of bytes is sent as it is, any other as JSON."""
         raw = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
@@ -59,9 +66,10 @@ class Api:
         scope = {
             "type": "http",
             "method": method,
-            "path": unquote(path),
-            "raw_path": path.encode(),
-            "query_string": b"",
+            "scheme": scheme,
+            "path": unquote(path.partition("?")[0]),
+            "raw_path": path.partition("?")[0].encode(),
+            "query_string": path.partition("?")[2].encode(),
             "root_path": "",
             "headers": [(name.encode(), value.encode("latin-1")) for name, value in sent.items()],
         }

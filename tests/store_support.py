@@ -38,6 +38,11 @@ def check_store(opened: Callable[[], Store]) -> None:
     assert list(store.find("farm", "x")) == [rows[1], rows[4]]
     assert list(store.find("shop", "x")) == [rows[2]]
     assert list(store.find("shop", "' OR 1=1 --")) == []
+    plain = [one._replace(detail=None) for one in rows]
+    assert list(store.latest("farm", ["decide"], 0, 5, 10)) == [plain[i] for i in (0, 1, 3, 4)]
+    assert list(store.latest("farm", ["decide", "learn"], 1, 4, 10)) == [plain[1], plain[3]]
+    assert list(store.latest("farm", ["decide"], 0, 5, 2)) == plain[3:]
+    assert list(store.latest("farm", ["learn"], 0, 5, 2)) == []
     assert store.snapshots() == kept
     store.keep(kept._replace(position=5, contents={"": b"[1]"}))
     later = store.snapshots()

@@ -12,11 +12,20 @@ from overcast.service import Settings
 
 
 def test_options_become_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[Settings] = []
-    monkeypatch.setattr(service, "run", seen.append)
+    seen: list[tuple[Settings, bool]] = []
+    monkeypatch.setattr(service, "run", lambda settings, demo: seen.append((settings, demo)))
     assert main(["serve", "--db", "x.db", "--port", "0"]) == 0
     assert main(["serve"]) == 0
-    assert seen == [Settings(db="x.db", port=0), Settings()]
+    assert seen == [(Settings(db="x.db", port=0), False), (Settings(), False)]
+
+
+def test_the_demo_has_a_database_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[str, bool]] = []
+    monkeypatch.setattr(service, "run", lambda settings, demo: seen.append((settings.db, demo)))
+    monkeypatch.setenv("OVERCAST_DB", "real.db")
+    assert main(["serve", "--demo"]) == 0
+    assert main(["serve", "--demo", "--db", "own.db"]) == 0
+    assert seen == [("overcast-demo.db", True), ("own.db", True)]
 
 
 def test_errors_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

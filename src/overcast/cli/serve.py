@@ -18,10 +18,14 @@ def add_to(commands: Commands) -> None:
     parser.add_argument(
         "--config", metavar="FILE", help="settings as TOML; flags and OVERCAST_... variables override it"
     )
+    parser.add_argument(
+        "--demo", action="store_true", help="fill it with a season of irrigation that goes on (in overcast-demo.db)"
+    )
     parser.set_defaults(run=_run, resumes=False)
 
 
 def _run(args: argparse.Namespace) -> None:
     from overcast.service import load_settings, run
 
-    run(load_settings({"db": args.db, "host": args.host, "port": args.port}, args.config))
+    db = "overcast-demo.db" if args.demo and args.db is None else args.db
+    run(load_settings({"db": db, "host": args.host, "port": args.port}, args.config), args.demo)

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from overcast.service import dashboard
 from overcast.service.engine import Engine
 from overcast.service.errors import CODES, Failure, Fault
 from overcast.service.http import ALWAYS, Call, Endpoint, Operation, Reply, Service
@@ -69,6 +70,7 @@ def create_app(settings: Settings, store: Store | None = None) -> Starlette:
     for one in (*OPERATIONS, *pages):
         paths.setdefault(one.path, {})[one.method] = Endpoint(one, service)
     routes = [Route(path, _Methods(endpoints), methods=list(endpoints)) for path, endpoints in paths.items()]
+    routes += dashboard.routes(service, OPERATIONS)
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _refused})
     app.router.redirect_slashes = False
     app.state.service = service

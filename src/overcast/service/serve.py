@@ -10,6 +10,7 @@ from pathlib import Path
 import uvicorn
 
 from overcast.service.app import create_app
+from overcast.service.demo import Demo
 from overcast.service.engine import Engine, Turn
 from overcast.service.keys import new_key
 from overcast.service.settings import Settings
@@ -18,8 +19,11 @@ from overcast.service.settings import Settings
 SWITCH = 0.0005
 
 
-def run(settings: Settings) -> None:
-    """Serve until a signal comes; what was accepted is finished first."""
+def run(settings: Settings, demo: bool = False) -> None:
+    """Serve until a signal comes; what was accepted is finished first.
+
+    demo : whether two simulated fields are decided for meanwhile
+    """
     app = create_app(settings)
     engine: Engine = app.state.service.engine
     _log_to_stderr()
@@ -38,15 +42,15 @@ def run(settings: Settings) -> None:
             "listens on %s without TLS; keys can be read on the way unless a proxy with TLS stands in front",
             settings.host,
         )
-    _Server(config, engine, settings).run()
+    _Server(config, engine, settings, demo).run()
 
 
 class _Server(uvicorn.Server):
     """A server that hands out the first key once it listens."""
 
-    def __init__(self, config: uvicorn.Config, engine: Engine, settings: Settings) -> None:
+    def __init__(self, config: uvicorn.Config, engine: Engine, settings: Settings, demo: bool) -> None:
         super().__init__(config)
-        self._engine, self._settings = engine, settings
+        self._engine, self._settings, self._demo = engine, settings, demo
 
     async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
         await super().startup(sockets)  # type: ignore[arg-type]
@@ -54,12 +58,12 @@ class _Server(uvicorn.Server):
             return
         shown = await self._engine.ask(lambda turn: first_key(turn, self._engine.secret))
         port = self.servers[0].sockets[0].getsockname()[1] if self.servers else self._settings.port
-        print(
-            f"overcast: serves on http://{self._settings.host}:{port} (log in {shown_db(self._settings.db)})",
-            flush=True,
-        )
+        where = f"http://{self._settings.host}:{port}"
+        print(f"overcast: serves on {where} (dashboard and API; log in {shown_db(self._settings.db)})", flush=True)
         if shown is not None:
             hand_out(shown, Path(f"{self._settings.db}.key" if "://" not in self._settings.db else "overcast.key"))
+        if self._demo:
+            Demo(self._engine).start()
 
 
 def first_key(turn: Turn, secret: bytes) -> str | None:

@@ -69,6 +69,9 @@ class Store(Protocol):
     def find(self, bandit: str, decision: str) -> Sequence[Row]:
         """Return all rows about one decision, in order."""
 
+    def latest(self, bandit: str, kinds: Sequence[str], after: int, until: int, limit: int) -> Sequence[Row]:
+        """Return the last rows of some kinds about one bandit between two positions, in order, without details."""
+
     def snapshots(self) -> Snapshots | None:
         """Return the latest snapshots; None if there are none."""
 

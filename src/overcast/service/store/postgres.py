@@ -43,6 +43,7 @@ _ALIVE: dict[str, Any] = {
 }
 
 _ROWS: LiteralString = "SELECT position, time, bandit, kind, decision, version, body, detail FROM log"
+_PLAIN: LiteralString = "SELECT position, time, bandit, kind, decision, version, body, NULL FROM log"
 
 
 class PostgresStore:
@@ -101,6 +102,11 @@ class PostgresStore:
     def find(self, bandit: str, decision: str) -> Sequence[Row]:
         query: LiteralString = f"{_ROWS} WHERE decision = %s AND bandit = %s ORDER BY position"
         return [Row(*row) for row in self._fetch(query, decision, bandit)]
+
+    def latest(self, bandit: str, kinds: Sequence[str], after: int, until: int, limit: int) -> Sequence[Row]:
+        where: LiteralString = "position > %s AND position <= %s AND bandit = %s AND kind = ANY(%s)"
+        query: LiteralString = f"{_PLAIN} WHERE {where} ORDER BY position DESC LIMIT %s"
+        return [Row(*row) for row in self._fetch(query, after, until, bandit, list(kinds), limit)][::-1]
 
     def snapshots(self) -> Snapshots | None:
         return grouped(self._fetch("SELECT name, position, version, content FROM snapshots"))

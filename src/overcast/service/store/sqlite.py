@@ -29,6 +29,7 @@ STEPS: Steps = {
 }
 
 _ROWS = "SELECT position, time, bandit, kind, decision, version, body, detail FROM log"
+_PLAIN = _ROWS.replace("detail", "NULL")
 
 
 class SqliteStore:
@@ -98,6 +99,12 @@ class SqliteStore:
 
     def find(self, bandit: str, decision: str) -> Sequence[Row]:
         return self._rows(f"{_ROWS} WHERE decision = ? AND bandit = ? ORDER BY position", decision, bandit)
+
+    def latest(self, bandit: str, kinds: Sequence[str], after: int, until: int, limit: int) -> Sequence[Row]:
+        marks = ", ".join("?" * len(kinds))
+        where = f"position > ? AND position <= ? AND bandit = ? AND kind IN ({marks})"
+        query = f"{_PLAIN} WHERE {where} ORDER BY position DESC LIMIT ?"
+        return self._rows(query, after, until, bandit, *kinds, limit)[::-1]
 
     def snapshots(self) -> Snapshots | None:
         return grouped(self._fetch("SELECT name, position, version, content FROM snapshots"))

@@ -1,0 +1,7 @@
+"""The dashboard: pages that a browser shows, made on the server."""
+
+from __future__ import annotations
+
+from overcast.service.dashboard.pages import routes
+
+__all__ = ["routes"]
