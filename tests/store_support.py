@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from overcast.service.store import Row, Snapshots, Store
+from overcast.service.store.base import ERASED
 
 
 def row(position: int, bandit: str = "farm", decision: str | None = None) -> Row:
@@ -50,4 +51,31 @@ def check_store(opened: Callable[[], Store]) -> None:
     assert (later.position, later.contents) == (5, {"": b"[1]"})
     assert store.secret() == secret
     assert len(secret) == 32
+    store.close()
+
+
+def check_erasure(opened: Callable[[], Store]) -> None:
+    """Check that rows of one bandit are erased up to a position, with a base in their place or without."""
+    store = opened()
+    rows = [row(i, "farm" if i % 2 else "shop") for i in range(1, 3 * ERASED)]
+    store.begin(lambda: 0, alone)
+    store.commit(rows)
+    assert [store.last_before(one.time) for one in (rows[0], rows[1], rows[2500])] == [0, 1, 2500]
+    assert store.last_before(2e9) == len(rows)
+    kept = Snapshots(len(rows), "0.1.0", {"": b"[]", "farm": b"1", "shop": b"2"})
+    store.keep(kept)
+    base = row(4001)._replace(kind="base", body="{}", detail=b"content")
+    assert store.erase("farm", 4002, base) == 2000
+    left = list(store.read())
+    shop = [one for one in rows[:4000] if one.bandit == "shop"]
+    assert left == [*shop, base, *rows[4001:]]
+    assert store.snapshots() == kept
+    assert store.erase("shop", 5000, None) == 2500
+    assert [one.position for one in store.read()] == [
+        one.position for one in left if one.position > 5000 or one.bandit == "farm"
+    ]
+    found = store.snapshots()
+    assert found is not None
+    assert found.contents.keys() == {"", "farm"}
+    assert store.erase("nobody", 5000, None) == 0
     store.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 
@@ -15,11 +16,12 @@ from starlette.types import Receive, Scope, Send
 
 from overcast.service import dashboard
 from overcast.service.engine import Engine
+from overcast.service.erasure import keep_for
 from overcast.service.errors import CODES, Failure, Fault
 from overcast.service.http import ALWAYS, Call, Endpoint, Operation, Reply, Service
 from overcast.service.metrics import Metrics
 from overcast.service.openapi import document, page
-from overcast.service.routes import actions, bandits, decisions, health, keys, outcomes, shadow
+from overcast.service.routes import actions, bandits, decisions, erasure, health, keys, outcomes, shadow
 from overcast.service.settings import Settings
 from overcast.service.store import Store, open_store
 
@@ -29,6 +31,7 @@ OPERATIONS: list[Operation] = [
     *decisions.OPERATIONS,
     *outcomes.OPERATIONS,
     *shadow.OPERATIONS,
+    *erasure.OPERATIONS,
     *keys.OPERATIONS,
     *health.OPERATIONS,
 ]
@@ -61,9 +64,13 @@ def create_app(settings: Settings, store: Store | None = None) -> Starlette:
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         engine.start()
+        days = settings.keep_days
+        keeping = None if days is None else asyncio.create_task(keep_for(engine, days))
         try:
             yield
         finally:
+            if keeping is not None:
+                keeping.cancel()
             engine.stop()
 
     paths: dict[str, dict[str, Endpoint]] = {}

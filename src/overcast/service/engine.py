@@ -14,7 +14,7 @@ import math
 import queue
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, NamedTuple, TypeVar
 
@@ -102,6 +102,8 @@ class Engine:
         self.secret = store.secret()
         #: None while the log has not been folded, or cannot be read
         self.state: State | None = None
+        #: how far an upgrade moved the estimates of each bandit, in widths
+        self.moved: dict[str, float] = {}
         #: called with the seconds that each commit took
         self.on_commit: Callable[[float], None] | None = None
         self._kept = 0
@@ -219,7 +221,7 @@ class Engine:
     def _folded(self) -> State:
         if self.state is None:
             if self._lost is None:
-                self.state, self._kept = started(self.store)
+                self.state, self._kept, self.moved = started(self.store)
             else:
                 self.state, self._lost = self._lost, None
         return self.state
@@ -286,17 +288,62 @@ class Engine:
         self._kept = self.state.position
 
 
-def started(store: Store) -> tuple[State, int]:
-    """Return the state that the log leads to, and the position up to which it came from snapshots."""
+class Start(NamedTuple):
+    """The state that the log leads to.
+
+    position : up to which it came from snapshots
+    moved : by name of the bandit, how far an upgrade moved its estimates; empty unless snapshots of another version
+        were there to compare with
+    """
+
+    state: State
+    position: int
+    moved: dict[str, float]
+
+
+def started(store: Store) -> Start:
+    """Return the state that the log leads to, from snapshots if this version made them."""
     kept = store.snapshots()
-    state = None
-    if kept is not None and kept.version == overcast.__version__:
+    former = None
+    if kept is not None:
         try:
-            state = State.of(kept.position, kept.contents)
+            former = State.of(kept.position, kept.contents)
         except Exception as error:  # whatever is wrong with a cache, the log is the truth
             log.warning("the snapshots are not readable, the log is folded from its start: %s", error)
-    position = 0 if state is None else state.position
-    return folded(store.read(position), state), position
+    if former is None or kept is None:
+        return Start(folded(store.read()), 0, {})
+    if kept.version == overcast.__version__:
+        return Start(folded(store.read(kept.position), former), kept.position, {})
+    log.warning(
+        "version %s kept the snapshots, the log is folded from its start by %s", kept.version, overcast.__version__
+    )
+    state, moved = State(), None
+    latest: dict[str, Row] = {}
+    for row in store.read():
+        if row.position > kept.position and moved is None:
+            moved = compared(former, state, latest)
+        state.apply(row)
+        if row.kind == "decide":
+            latest[row.bandit] = row
+    return Start(state, 0, compared(former, state, latest) if moved is None else moved)
+
+
+def compared(former: State, state: State, latest: Mapping[str, Row]) -> dict[str, float]:
+    """Return how far estimates are apart, by name of the bandit: the most that a mean moved, in widths, under a belief.
+
+    latest : the latest decision of each bandit, which holds that belief
+    """
+    out = {}
+    for name, row in latest.items():
+        if name in former.lives and name in state.lives:
+            belief = Decision.from_json(msgspec.json.decode(row.body)["decision"]).belief
+            old, new = (one.lives[name].bandit.estimate(belief) for one in (former, state))
+            width = np.maximum(new.width, np.finfo(float).tiny)
+            out[name] = (
+                float(np.max(np.abs(new.mean - old.mean) / width)) if old.mean.shape == width.shape else math.inf
+            )
+            log.warning("the upgrade moved the estimates of %s by at most %.3g of their widths", name, out[name])
+    return out
 
 
 def unknown(bandit: str) -> Refusal:

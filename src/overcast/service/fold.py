@@ -121,6 +121,8 @@ class State:
             self.keys = self.keys | {key.id: key}
         elif row.kind == "revoke":
             self.keys = {name: key for name, key in self.keys.items() if name != event["id"]}
+        elif row.kind == "erase":
+            self.lives = {name: life for name, life in self.lives.items() if name != event["bandit"]}
         else:
             raise ValueError(
                 f"log: kind at position {row.position} must be one that this version knows, got {row.kind}"
@@ -129,6 +131,10 @@ class State:
 
     def _happen(self, row: Row, event: Any, decision: Decision | None) -> None:
         kind, id_ = row.kind, row.decision
+        if kind == "base":
+            assert row.detail is not None
+            self.lives[row.bandit] = Life.from_bytes(row.detail)
+            return
         if kind == "create":
             bandit = events.replay(event["config"], [])
             self.lives[row.bandit] = Life(row.bandit, bandit, row.time, msgspec.convert(event["terms"], Terms))
@@ -196,6 +202,8 @@ def folded(rows: Iterable[Row], state: State | None = None) -> State:
 def replayable(rows: Iterable[Row], bandit: str) -> tuple[events.Event, list[events.Event]]:
     """Return the configuration of a bandit and its events, as `overcast.replay` takes them."""
     own = [(row.kind, _read(row.body)) for row in rows if row.bandit == bandit]
+    if "create" not in {kind for kind, _ in own}:
+        raise ValueError(f"log: must hold the beginning of {bandit!r} to be replayed, got one that is erased in part")
     given = next(event["config"] for kind, event in own if kind == "create")
     return given, [event for kind, event in own if kind not in OWN]
 

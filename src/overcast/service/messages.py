@@ -345,3 +345,15 @@ class Health(msgspec.Struct):
 
 class Empty(msgspec.Struct):
     """Nothing."""
+
+
+class Erasure(msgspec.Struct, forbid_unknown_fields=True):
+    """What to erase: entries written before a time (seconds since 1970); null for the retired bandit as a whole."""
+
+    before: float | None
+
+
+class Erased(msgspec.Struct):
+    """How many entries are gone."""
+
+    entries: int

@@ -58,6 +58,13 @@ class _State(Collector):
         if state is None:
             return
         yield GaugeMetricFamily("overcast_log_position", "Last position of the log", float(state.position))
+        yield GaugeMetricFamily("overcast_log_age_seconds", "Time since the log was last read", self._engine.age)
+        moved = GaugeMetricFamily(
+            "overcast_upgrade_moved", "Most that an upgrade moved a mean, in widths", labels=["bandit"]
+        )
+        for name, widths in self._engine.moved.items():
+            moved.add_metric([name], widths)
+        yield moved
         lives = list(state.lives.values())
         numbers = {
             "decisions": "Decisions made",

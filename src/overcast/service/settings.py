@@ -45,6 +45,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     limits : of requests
     snapshot_every : rows of the log after which the state is kept
     max_age : seconds that an answer may lag behind the log; what is older is read anew, or refused with 503
+    keep_days : days after which entries of the log are erased; None to keep all
     log_requests : whether every request is a line in the log of the process
     """
 
@@ -54,6 +55,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     limits: Limits = Limits()
     snapshot_every: _Count = 10_000
     max_age: _Positive = 0.1
+    keep_days: _Positive | None = None
     log_requests: bool = True
 
 

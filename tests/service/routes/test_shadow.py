@@ -69,7 +69,7 @@ def test_the_state_of_a_shadow_survives_a_start(tmp_path: Path) -> None:
         before, told = remembered(api.state), api.get(SHADOW).body
         key = api.key
     store = SqliteStore(tmp_path / "log.db")
-    found, position = started(store)
+    found, position, _ = started(store)
     store.close()
     assert position > 0  # from the snapshot
     assert remembered(found) == before

@@ -11,12 +11,16 @@ import pytest
 
 from overcast.service.store import Unavailable, open_store
 from overcast.service.store.postgres import STEPS, PostgresStore
-from store_support import alone, check_store, row
+from store_support import alone, check_erasure, check_store, row
 from support import refused
 
 
 def test_it_is_a_store(postgres: str) -> None:
     check_store(lambda: open_store(postgres))
+
+
+def test_rows_are_erased(postgres: str) -> None:
+    check_erasure(lambda: open_store(postgres))
 
 
 def test_writers_take_turns_and_see_all_before_them(postgres: str) -> None:

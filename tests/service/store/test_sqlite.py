@@ -14,13 +14,17 @@ import pytest
 from overcast.service.store import Row, SqliteStore, Unavailable, open_store
 from overcast.service.store.base import CHUNK
 from overcast.service.store.sqlite import STEPS
-from store_support import check_store, row
+from store_support import check_erasure, check_store, row
 from support import refused
 
 
 def test_it_is_a_store(tmp_path: Path) -> None:
     path = tmp_path / "log.db"
     check_store(lambda: SqliteStore(path))
+
+
+def test_rows_are_erased(tmp_path: Path) -> None:
+    check_erasure(lambda: SqliteStore(tmp_path / "log.db"))
 
 
 def test_many_rows_are_read_in_order(tmp_path: Path) -> None:

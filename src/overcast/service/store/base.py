@@ -7,6 +7,8 @@ from typing import NamedTuple, Protocol
 
 #: rows that are read at once
 CHUNK = 1000
+#: rows that are deleted at once, so that nobody waits long
+ERASED = 2000
 
 
 class Unavailable(Exception):  # noqa: N818 - it names a state of affairs, not a mistake
@@ -16,14 +18,15 @@ class Unavailable(Exception):  # noqa: N818 - it names a state of affairs, not a
 class Row(NamedTuple):
     """One line of the log.
 
-    position : counting from 1, without gaps
+    position : counting from 1, without gaps unless rows were erased
     time : when it was written, in seconds since 1970 (UTC)
     bandit : its name; empty for what concerns the service as a whole
     kind : what happened, e.g. `decide`
     decision : the id of the decision that it is about; None if it is about none
     version : of the overcast that wrote it
     body : the event as JSON
-    detail : mean, width and score of every action, as `fold.detail` packs them; None except for decisions
+    detail : of a decision, mean, width and score of every action, as `fold.detail` packs them; of a base, the bandit
+        as it was there, as `fold.Life.to_bytes` writes it; None for all others
     """
 
     position: int
@@ -78,6 +81,15 @@ class Store(Protocol):
     def keep(self, snapshots: Snapshots) -> None:
         """Replace the snapshots, unless there are later ones."""
 
+    def last_before(self, time: float) -> int:
+        """Return the last position that was written before a time; 0 if there is none."""
+
+    def erase(self, bandit: str, until: int, base: Row | None) -> int:
+        """Delete the rows of a bandit up to a position, the last ones first, and return how many were deleted.
+
+        base : replaces the row at its position, and stands for all before it; None to keep nothing, snapshots included
+        """
+
     def secret(self) -> bytes:
         """Return the 32 random bytes that were made with the database."""
 
@@ -97,6 +109,22 @@ def listed(snapshots: Snapshots) -> list[tuple[str, int, str, bytes]]:
     """Return snapshots as rows of name, position, version and content."""
     position, version, contents = snapshots
     return [(name, position, version, content) for name, content in contents.items()]
+
+
+def last_older(time: float, last: int, at: Callable[[int], tuple[int, float] | None]) -> int:
+    """Return the last position that is older than a time, by bisection: times grow with positions.
+
+    last : position of the log
+    at : returns position and time of the last row up to a position; None if there is none
+    """
+    low, high = 0, last
+    while low < high:
+        found = at((low + high + 1) // 2)
+        if found is None or found[1] < time:
+            low = (low + high + 1) // 2
+        else:
+            high = found[0] - 1
+    return low
 
 
 Steps = Mapping[int, Sequence[str]]

@@ -11,7 +11,17 @@ from typing import Any, LiteralString, TypeVar
 
 import psycopg
 
-from overcast.service.store.base import CHUNK, Row, Snapshots, Unavailable, grouped, listed, pending
+from overcast.service.store.base import (
+    CHUNK,
+    ERASED,
+    Row,
+    Snapshots,
+    Unavailable,
+    grouped,
+    last_older,
+    listed,
+    pending,
+)
 
 T = TypeVar("T")
 _Connection = psycopg.Connection[Any]
@@ -122,6 +132,32 @@ class PostgresStore:
                 cursor.executemany("INSERT INTO snapshots VALUES (%s, %s, %s, %s)", listed(snapshots))
 
         self._writing.call(write)
+
+    def last_before(self, time: float) -> int:
+        def at(position: int) -> tuple[int, float] | None:
+            query: LiteralString = "SELECT position, time FROM log WHERE position <= %s ORDER BY position DESC LIMIT 1"
+            return next(iter(self._fetch(query, position)), None)
+
+        return last_older(time, self._fetch("SELECT coalesce(max(position), 0) FROM log")[0][0], at)
+
+    def erase(self, bandit: str, until: int, base: Row | None) -> int:
+        def start(db: _Connection) -> None:
+            if base is None:
+                db.execute("DELETE FROM snapshots WHERE name = %s", (bandit,))
+            else:
+                change: LiteralString = "SET kind = %s, decision = NULL, version = %s, body = %s, detail = %s"
+                values = base.kind, base.version, base.body, base.detail, base.position
+                db.execute(f"UPDATE log {change} WHERE position = %s", values)
+
+        self._reading.call(start)
+        below, count = until + 1 if base is None else base.position, 0
+        chosen: LiteralString = (
+            "SELECT position FROM log WHERE bandit = %s AND position < %s ORDER BY position DESC LIMIT %s"
+        )
+        delete: LiteralString = f"DELETE FROM log WHERE position IN ({chosen}) RETURNING position"
+        while gone := self._fetch(delete, bandit, below, ERASED):
+            below, count = min(gone)[0], count + len(gone)
+        return count
 
     def secret(self) -> bytes:
         return bytes(self._fetch("SELECT value FROM secret")[0][0])

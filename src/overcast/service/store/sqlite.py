@@ -12,7 +12,18 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from overcast.service.store.base import CHUNK, Row, Snapshots, Steps, Unavailable, grouped, listed, pending
+from overcast.service.store.base import (
+    CHUNK,
+    ERASED,
+    Row,
+    Snapshots,
+    Steps,
+    Unavailable,
+    grouped,
+    last_older,
+    listed,
+    pending,
+)
 
 T = TypeVar("T")
 
@@ -53,7 +64,7 @@ class SqliteStore:
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
             self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
             kept = f"synchronous={self.synchronous}", f"wal_autocheckpoint={self.checkpoint:d}"
-            for pragma in ("journal_mode=WAL", *kept, "busy_timeout=5000"):
+            for pragma in ("journal_mode=WAL", *kept, "busy_timeout=5000", "secure_delete=ON"):
                 self._db.execute(f"PRAGMA {pragma}")
             self._migrate()
         except sqlite3.Error as error:
@@ -117,6 +128,27 @@ class SqliteStore:
             self._db.execute("COMMIT")
 
         self._safely(write)
+
+    def last_before(self, time: float) -> int:
+        def at(position: int) -> tuple[int, float] | None:
+            query = "SELECT position, time FROM log WHERE position <= ? ORDER BY position DESC LIMIT 1"
+            return next(iter(self._fetch(query, position)), None)
+
+        return last_older(time, self._fetch("SELECT coalesce(max(position), 0) FROM log")[0][0], at)
+
+    def erase(self, bandit: str, until: int, base: Row | None) -> int:
+        if base is None:
+            self._fetch("DELETE FROM snapshots WHERE name = ?", bandit)
+        else:
+            change = "UPDATE log SET kind = ?, decision = NULL, version = ?, body = ?, detail = ? WHERE position = ?"
+            self._fetch(change, base.kind, base.version, base.body, base.detail, base.position)
+        below, count = until + 1 if base is None else base.position, 0
+        chosen = "SELECT position FROM log WHERE bandit = ? AND position < ? ORDER BY position DESC LIMIT ?"
+        delete = f"DELETE FROM log WHERE position IN ({chosen}) RETURNING position"
+        while gone := self._fetch(delete, bandit, below, ERASED):
+            below, count = min(gone)[0], count + len(gone)
+        self._fetch("PRAGMA wal_checkpoint(TRUNCATE)")  # the write-ahead log holds what was erased, too
+        return count
 
     def secret(self) -> bytes:
         return bytes(self._fetch("SELECT value FROM secret")[0][0])

@@ -1,0 +1,44 @@
+"""Erasing entries of the log."""
+
+from __future__ import annotations
+
+import asyncio
+
+from overcast.service import erasure
+from overcast.service import messages as m
+from overcast.service.engine import Turn
+from overcast.service.errors import Refusal
+from overcast.service.http import Call, Operation, Reply
+from overcast.service.routes.bandits import BANDIT
+from overcast.service.store.base import Unavailable
+
+
+async def erase(call: Call) -> Reply:
+    asked: m.Erasure = call.body
+    store, before = call.service.engine.store, asked.before
+
+    def look(turn: Turn) -> int:
+        turn.life(call.bandit)
+        return 0 if before is not None else erasure.end(turn, call.bandit)
+
+    until = await call.ask(look)
+    try:
+        if before is None:
+            return Reply(200, m.Erased(await asyncio.to_thread(store.erase, call.bandit, until, None)))
+        return Reply(200, m.Erased(await asyncio.to_thread(erasure.erase_before, store, call.bandit, before)))
+    except Unavailable:
+        raise Refusal(503, "service: the log cannot be written or read now; try again") from None
+
+
+OPERATIONS = [
+    Operation(
+        "POST",
+        f"{BANDIT}/erase",
+        erase,
+        "Erase entries of the log: those before a time, or a retired bandit with all of them",
+        "admin",
+        {200: m.Erased},
+        m.Erasure,
+        (409,),
+    ),
+]
