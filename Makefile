@@ -19,7 +19,7 @@ test: check  ## everything CI runs, a thread each for the processes that share t
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest $(SHARED)
 
 test-extras:  ## each extra by itself, in a virtual environment of its own: is it enough for what it is for?
-	for extras in '' plot scores plot,scores completion gym experiments movielens dask service client postgres; do \
+	for extras in '' plot scores plot,scores completion gym experiments movielens dask service client parquet postgres; do \
 		echo "with: $$extras" && $(PYTHON) -m venv --clear $(VENV)-extras && \
 		$(subst $(BIN),$(VENV)-extras/bin,$(PIP)) ".$${extras:+[$$extras]}" && \
 		(cd $(VENV)-extras && bin/python ../tests/extras.py "$$extras") || exit 1; \

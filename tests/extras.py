@@ -97,6 +97,12 @@ with oc.Client("http://127.0.0.1:1", "oc_key", retries=0) as client:
     except oc.ServiceError as error:
         assert error.code == "no_answer"
 """,
+    "parquet": """
+from overcast.service.store import Row
+from overcast.service.transfer import from_parquet, to_parquet
+row = Row(1, 2.0, "", "end", None, "0", "{}", None)
+assert from_parquet(b"".join(to_parquet([row]))) == [row]
+""",
     "postgres": """
 from overcast.service.store import open_store
 try:

@@ -84,8 +84,10 @@ class Api:
         asyncio.run(self.app(scope, receive, send))
         heads = {name.decode(): value.decode() for name, value in out[0]["headers"]}
         content = b"".join(one.get("body", b"") for one in out[1:])
-        is_json = heads.get("content-type", "").startswith("application/json")
-        return Answer(out[0]["status"], json.loads(content) if is_json else content.decode(), heads)
+        is_json = heads.get("content-type", "") == "application/json"
+        is_text = heads.get("content-type", "").startswith("text/")
+        body = json.loads(content) if is_json else content.decode() if is_text else content
+        return Answer(out[0]["status"], body, heads)
 
     def get(self, path: str, **options: Any) -> Answer:
         return self.ask("GET", path, **options)

@@ -17,6 +17,7 @@ PURPOSES = {
     "gym": "environments as Gymnasium has them, and back",
     "service": "overcast serve: decisions over HTTP",
     "client": "oc.Client: ask a service from Python",
+    "parquet": "overcast serve: logs as Parquet",
     "postgres": "overcast serve with PostgreSQL",
     "completion": "overcast completion: the shell's Tab key",
 }

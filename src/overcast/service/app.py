@@ -21,7 +21,7 @@ from overcast.service.errors import CODES, Failure, Fault
 from overcast.service.http import ALWAYS, Call, Endpoint, Operation, Reply, Service
 from overcast.service.metrics import Metrics
 from overcast.service.openapi import document, page
-from overcast.service.routes import actions, bandits, decisions, erasure, health, keys, outcomes, shadow
+from overcast.service.routes import actions, bandits, decisions, erasure, health, keys, log, outcomes, shadow
 from overcast.service.settings import Settings
 from overcast.service.store import Store, open_store
 
@@ -32,6 +32,7 @@ OPERATIONS: list[Operation] = [
     *outcomes.OPERATIONS,
     *shadow.OPERATIONS,
     *erasure.OPERATIONS,
+    *log.OPERATIONS,
     *keys.OPERATIONS,
     *health.OPERATIONS,
 ]

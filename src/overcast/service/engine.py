@@ -63,14 +63,18 @@ class Turn:
         made = decision if isinstance(decision, Decision) else None
         id_ = decision.id if isinstance(decision, Decision) else decision
         text = msgspec.json.encode(body).decode()
-        row = Row(self.state.position + 1, self.now, bandit, kind, id_, overcast.__version__, text, detail)
+        return self.adopt(Row(0, self.now, bandit, kind, id_, overcast.__version__, text, detail), made)
+
+    def adopt(self, row: Row, decision: Decision | None = None) -> Row:
+        """Let a row that was written down elsewhere happen as `append` does, at the next position."""
+        row = row._replace(position=self.state.position + 1)
         try:
-            self.state.apply(row, made)
+            self.state.apply(row, decision)
         except LIBRARY as error:
             raise invalid(error) from None
         self.rows.append(row)
-        if id_ is not None:
-            self._recent.setdefault((bandit, id_), []).append(row)
+        if row.decision is not None:
+            self._recent.setdefault((row.bandit, row.decision), []).append(row)
         return row
 
     def find(self, bandit: str, decision: str) -> list[Row]:

@@ -9,10 +9,11 @@ import re
 import time
 import tomllib
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
+from urllib.parse import parse_qsl
 
 import msgspec
 from starlette.types import Receive, Scope, Send
@@ -75,6 +76,7 @@ class Call:
     params: Mapping[str, str]
     headers: Mapping[bytes, bytes]
     body: Any
+    query: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def bandit(self) -> str:
@@ -94,12 +96,24 @@ class Call:
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer: a status, and a message or raw content."""
+    """An answer: a status, and a message, raw content, or a stream of it."""
 
     status: int
     message: Any = None
     content: bytes | None = None
     kind: bytes = JSON
+    stream: AsyncIterator[bytes] | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter in the query or a header: its JSON schema, and what it means."""
+
+    name: str
+    where: str
+    schema: Mapping[str, Any]
+    text: str
 
 
 @dataclass(frozen=True)
@@ -111,6 +125,9 @@ class Operation:
     answers : types of the bodies of answers that are no errors, by status; None for what is not JSON
     errors : statuses of errors that it may answer beside those that all may
     toml : whether the body may be TOML too
+    media : types of an answer that is not JSON
+    parameters : in the query or in headers; if there are some, others in the query are refused
+    uploads : media types of a body that is handed over as bytes
     """
 
     method: str
@@ -122,6 +139,9 @@ class Operation:
     body: Any = None
     errors: tuple[int, ...] = ()
     toml: bool = False
+    media: tuple[str, ...] = ("text/plain",)
+    parameters: tuple[Parameter, ...] = ()
+    uploads: tuple[bytes, ...] = ()
 
     @property
     def name(self) -> str:
@@ -152,13 +172,14 @@ class Endpoint:
             params = scope["path_params"]
             if key is not None and "name" in params and not key.sees(params["name"]):
                 raise unknown(params["name"])
-            reply = await self._operation.handler(Call(self._service, key, params, headers, body))
+            query = self._query(scope["query_string"])
+            reply = await self._operation.handler(Call(self._service, key, params, headers, body, query))
         except Refusal as refusal:
             reply, extra = Reply(refusal.status, Failure(refusal.fault)), refusal.headers
         except Exception:
             log.exception("request %s failed", request)
             reply = Reply(500, Failure(Refusal(500, "service: failed; its log says why, by the request's id").fault))
-        await respond(send, reply, {"x-request-id": request, **extra})
+        await respond(send, reply, {"x-request-id": request, **reply.headers, **extra})
         spent = time.perf_counter() - begun
         self._observe(reply.status, spent)
         if self._service.settings.log_requests:
@@ -193,12 +214,35 @@ class Endpoint:
             raise Refusal(403, f"key: must have the scope {needed}, got one with {', '.join(key.scopes)}")
         return key
 
+    def _query(self, raw: bytes) -> Mapping[str, str]:
+        """Return the parameters in the query; raise a refusal for unknown ones, and for those given twice.
+
+        Where there are none, a query does not matter.
+        """
+        known = [one.name for one in self._operation.parameters if one.where == "query"]
+        if not known:
+            return {}
+        try:
+            found = parse_qsl(raw.decode(), keep_blank_values=True, max_num_fields=100, errors="strict")
+        except ValueError:
+            raise Refusal(400, "query: must be names and values in UTF-8, got something else") from None
+        out: dict[str, str] = {}
+        for name, value in found:
+            if name not in known or name in out:
+                raise Refusal(422, f"query: must be {', '.join(known)}, each once, got {name[:80]!r}", name[:80])
+            out[name] = value
+        return out
+
     async def _body(self, headers: Mapping[bytes, bytes], receive: Receive) -> Any:
-        limits, kind = self._service.settings.limits, self._operation.body
-        raw = await _received(headers, receive, limits.body)
+        limits, kind, uploads = self._service.settings.limits, self._operation.body, self._operation.uploads
+        raw = await _received(headers, receive, limits.upload if uploads else limits.body)
+        form = headers.get(b"content-type", JSON).partition(b";")[0].strip().lower()
+        if uploads:
+            if form not in uploads:
+                raise Refusal(415, f"body: must be {' or '.join(one.decode() for one in uploads)}")
+            return raw
         if kind is None:
             return None
-        form = headers.get(b"content-type", JSON).partition(b";")[0].strip().lower()
         if form == TOML and self._operation.toml:
             raw = from_toml(raw)
         elif form != JSON:
@@ -277,17 +321,22 @@ def depth(raw: bytes) -> int:
 
 async def respond(send: Send, reply: Reply, headers: Mapping[str, str]) -> None:
     """Send an answer."""
-    content = msgspec.json.encode(reply.message) if reply.content is None else reply.content
+    content = reply.content
+    if content is None and reply.stream is None:
+        content = msgspec.json.encode(reply.message)
     head = [
         (b"content-type", reply.kind),
-        (b"content-length", str(len(content)).encode()),
+        *([] if content is None else [(b"content-length", str(len(content)).encode())]),
         *((name.lower().encode(), value.encode()) for name, value in headers.items()),
         *ALWAYS,
     ]
     if reply.status == 401:
         head.append((b"www-authenticate", b"Bearer"))
     await send({"type": "http.response.start", "status": reply.status, "headers": head})
-    await send({"type": "http.response.body", "body": content})
+    if reply.stream is not None:
+        async for part in reply.stream:
+            await send({"type": "http.response.body", "body": part, "more_body": True})
+    await send({"type": "http.response.body", "body": content or b""})
 
 
 def unauthorized() -> Refusal:

@@ -44,7 +44,7 @@ def document(operations: Sequence[Operation]) -> dict[str, Any]:
 def _operation(one: Operation, known: dict[Any, Any]) -> dict[str, Any]:
     answers: dict[str, Any] = {}
     for status, kind in one.answers.items():
-        content = {"text/plain": {}} if kind is None else {_JSON: {"schema": known[kind]}}
+        content = {media: {} for media in one.media} if kind is None else {_JSON: {"schema": known[kind]}}
         answers[str(status)] = {"description": "Done", "content": content}
     for status in sorted({*one.errors, *((500,) if one.scope is None else COMMON)}):
         answers[str(status)] = {"description": CODES[status], "content": {_JSON: {"schema": known[Failure]}}}
@@ -55,9 +55,15 @@ def _operation(one: Operation, known: dict[Any, Any]) -> dict[str, Any]:
         "parameters": [
             {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
             for name in names
+        ]
+        + [
+            {"name": own.name, "in": own.where, "required": False, "schema": own.schema, "description": own.text}
+            for own in one.parameters
         ],
         "responses": answers,
     }
+    if one.uploads:
+        out["requestBody"] = {"required": True, "content": {form.decode(): {} for form in one.uploads}}
     if one.body is not None:
         forms = (_JSON, "application/toml") if one.toml else (_JSON,)
         out["requestBody"] = {"required": True, "content": {form: {"schema": known[one.body]} for form in forms}}

@@ -22,6 +22,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a request may ask for.
 
     body : bytes of a request
+    upload : bytes of a log to import
     depth : of nested lists and objects in a request
     batch : decisions or outcomes in a request
     actions : of a bandit
@@ -30,6 +31,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     body: _Count = 1_000_000
+    upload: _Count = 32_000_000
     depth: _Count = 40
     batch: _Count = 1000
     actions: _Count = 10_000

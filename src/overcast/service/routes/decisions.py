@@ -15,7 +15,7 @@ from overcast.service import messages as m
 from overcast.service.engine import Turn
 from overcast.service.errors import LIBRARY, Refusal, refusing
 from overcast.service.fold import Life, detail, details
-from overcast.service.http import Call, Operation, Reply, converted, digest
+from overcast.service.http import Call, Operation, Parameter, Reply, converted, digest
 from overcast.service.routes.bandits import BANDIT, labels
 from overcast.service.routes.beliefs import given_belief
 from overcast.service.settings import Limits
@@ -197,6 +197,14 @@ OPERATIONS = [
         {201: m.Decided, 200: m.DecidedList},
         m.OneOrMany,
         (409,),
+        parameters=(
+            Parameter(
+                "Idempotency-Key",
+                "header",
+                {"type": "string", "pattern": f"^{m.ID.pattern}$"},
+                "The id of the decision: the same request under it gets the same answer, another one is refused",
+            ),
+        ),
     ),
     Operation("GET", ONE, look, "A decision and what it rests on", "read", {200: m.DecisionRecord}),
     Operation(

@@ -1,0 +1,192 @@
+"""The log of a bandit: export it, and import it into a fresh one."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from overcast.service import messages as m
+from overcast.service import spec
+from overcast.service.engine import Turn
+from overcast.service.errors import Refusal, refusing
+from overcast.service.fold import Life, State
+from overcast.service.http import Call, Operation, Parameter, Reply
+from overcast.service.routes.bandits import BANDIT, info
+from overcast.service.settings import Limits
+from overcast.service.store.base import Row, Store
+from overcast.service.transfer import FORMATS
+
+_INSTANT = {"anyOf": [{"type": "number"}, {"type": "string", "format": "date-time"}]}
+PARAMETERS = (
+    Parameter("format", "query", {"enum": list(FORMATS), "default": "jsonl"}, "Of the export"),
+    Parameter("from", "query", _INSTANT, "First moment, in seconds since 1970 or as a date and time (ISO 8601)"),
+    Parameter("to", "query", _INSTANT, "The moment before which the export ends"),
+)
+
+
+async def export(call: Call) -> Reply:
+    kind = call.query.get("format", "jsonl")
+    if kind not in FORMATS:
+        raise Refusal(422, f"log: format must be one of {', '.join(FORMATS)}, got {kind[:80]!r}", "format")
+    first, last = instant(call.query, "from", -math.inf), instant(call.query, "to", math.inf)
+
+    def work(turn: Turn) -> int:
+        turn.life(call.bandit)
+        return turn.state.position
+
+    position = await call.ask(work, writes=False)
+    rows = _rows(call.service.engine.store, call.bandit, position, first, last)
+    parts = FORMATS[kind].write(rows)
+    begun = await asyncio.to_thread(next, parts, None)  # what cannot be exported is refused before the answer begins
+    headers = {"content-disposition": f'attachment; filename="{call.bandit}.{kind}"'}
+    return Reply(200, stream=_streamed(begun, parts), kind=FORMATS[kind].media, headers=headers)
+
+
+def _rows(store: Store, bandit: str, until: int, first: float, last: float) -> Iterator[Row]:
+    for row in store.read():
+        if row.position > until:
+            return
+        if row.bandit == bandit and first <= row.time < last:
+            yield row
+
+
+async def _streamed(part: bytes | None, parts: Iterator[bytes]) -> AsyncIterator[bytes]:
+    while part is not None:
+        yield part
+        part = await asyncio.to_thread(next, parts, None)
+
+
+def instant(query: Any, name: str, default: float) -> float:
+    """Return a moment in seconds since 1970; without a time zone it is UTC."""
+    text = query.get(name)
+    if text is None:
+        return default
+    try:
+        out = float(text)
+    except ValueError:
+        try:
+            # A plus sign in an address means a space.
+            moment = datetime.fromisoformat(text.replace(" ", "+") if text.count(":") > 2 else text)
+        except ValueError:
+            moment = None
+        out = math.nan if moment is None else (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    if math.isnan(out):
+        message = f"log: {name} must be seconds since 1970 or a date and time (ISO 8601), got {text[:80]!r}"
+        raise Refusal(422, message, name)
+    return out
+
+
+async def load(call: Call) -> Reply:
+    media = call.headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+    form = next(form for form in FORMATS.values() if form.media == media)
+    name, limits = call.bandit, call.service.settings.limits
+    with refusing("body"):
+        m.check("name", m.NAME, name)
+        rows = await asyncio.to_thread(_read, form.read, call.body)
+    known = await call.ask(lambda turn: _fresh(turn, name), writes=False)
+    rows = await asyncio.to_thread(checked, rows, name, known, limits)
+
+    def work(turn: Turn) -> m.BanditInfo:
+        if _fresh(turn, name) != known:
+            raise Refusal(409, f"bandit: must not change while a log is imported, got {name!r}, which did")
+        for row in rows:
+            turn.adopt(row)
+        return info(turn.life(name))
+
+    return Reply(201, await call.ask(work))
+
+
+def _read(read: Any, raw: bytes) -> list[Row]:
+    try:
+        found: list[Row] = read(raw)
+    except (ValueError, RecursionError) as error:
+        reason = (str(error).splitlines() or ["?"])[0][:200]
+        raise Refusal(400, f"log: must be an exported one, got something else: {reason}", "body") from None
+    if not found:
+        raise Refusal(422, "log: must hold at least one row, got none", "body")
+    return found
+
+
+def _fresh(turn: Turn, name: str) -> bytes | None:
+    """Return a bandit that has done nothing, as bytes; None if there is none. Raise a refusal for any other."""
+    life = turn.state.lives.get(name)
+    if life is None:
+        return None
+    if life.counts.decisions or life.bandit.learnt.rounds or life.retired:
+        raise Refusal(409, f"bandit: must be a fresh one to import a log, got {name!r}, which has decided")
+    return life.to_bytes()
+
+
+def checked(rows: list[Row], name: str, known: bytes | None, limits: Limits) -> list[Row]:
+    """Return the rows to append for a bandit; raise a refusal unless all of them can happen, which is tried on a copy.
+
+    known : the bandit as bytes if there is one; else the first row must create it
+    """
+    state = State()
+    if known is not None:
+        state.lives[name] = Life.from_bytes(known)
+        rows = [row for row in rows if row.kind != "create"]
+    out = []
+    for at, given in enumerate(rows):
+        row = given._replace(position=at + 1, bandit=name)
+        try:
+            _check(row, msgspec.json.decode(row.body), limits)
+            state.apply(row)
+        except Refusal:
+            raise
+        except Exception as error:  # the content is somebody else's: whatever is wrong with it
+            reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+            raise Refusal(
+                422, f"log: row {at + 1} ({row.kind[:20]}) must be able to happen: {reason}", "body"
+            ) from None
+        out.append(row)
+    return out
+
+
+def _check(row: Row, event: Any, limits: Limits) -> None:
+    """Raise ValueError for what no export holds."""
+    if not math.isfinite(row.time) or (row.decision is not None and not m.ID.fullmatch(row.decision)):
+        raise ValueError("time must be finite, and the decision an id")
+    told = event["decision"]["id"] if row.kind == "decide" else event.get("id")
+    if told != row.decision:
+        raise ValueError("the event must be about the decision of its row")
+    configs = {"create": "config", "shadow": "config", "policy": None}
+    if row.kind in configs:
+        made = event if row.kind == "policy" else event[configs[row.kind]]
+        for home, field in (("policies", "policy"), ("models", "model")):
+            if made.get(field) is not None:
+                spec.build(home, made[field])
+    if row.kind in ("create", "add"):
+        vectors = (event["config"] if row.kind == "create" else event)["vectors"] or event.get("names") or []
+        if len(vectors) > limits.actions or max((len(one) for one in vectors), default=0) > limits.dimensions:
+            raise ValueError(f"actions must be {limits.actions} at most, with {limits.dimensions} dimensions at most")
+
+
+LOG = f"{BANDIT}/log"
+OPERATIONS = [
+    Operation(
+        "GET",
+        LOG,
+        export,
+        "The log, as JSON lines or Parquet",
+        "read",
+        {200: None},
+        media=tuple(form.media.decode() for form in FORMATS.values()),
+        parameters=PARAMETERS,
+    ),
+    Operation(
+        "POST",
+        LOG,
+        load,
+        "Import a log: into a bandit that it creates, or into one that has decided nothing",
+        "admin",
+        {201: m.BanditInfo},
+        errors=(409,),
+        uploads=tuple(form.media for form in FORMATS.values()),
+    ),
+]
