@@ -10,7 +10,7 @@ IN_RELEASE := $(subst $(BIN),$(VENV)-release/bin,$(PIP))
 # One process per core. Tests of one file run in one of them, since many share what takes long to compute.
 SHARED := -n auto --dist loadfile
 
-.PHONY: demo test test-extras test-adapters test-lowest coverage release-check check format bench bench-peers docs linkcheck judge judge-recalibration soak look picture clean
+.PHONY: demo test test-extras test-adapters test-lowest coverage release-check check format bench bench-peers docs linkcheck judge judge-recalibration container-check soak look picture clean
 
 demo: $(VENV)/user  ## the paper's synthetic figure at a small size
 	$(BIN)/overcast demo
@@ -90,6 +90,9 @@ judge-recalibration: $(VENV)/dev  ## recalibration against EMOS on sliding windo
 
 judge: $(VENV)/dev  ## the default against tuned opponents on problems in many units; resumes what was interrupted
 	PYTHONPATH=benchmarks $(BIN)/python -m untuned.judge --part all --keep benchmarks/untuned/results.json
+
+container-check:  ## the Dockerfile's commands as they stand, in a scratch folder
+	$(PYTHON) tests/container.py
 
 soak: $(VENV)/dev  ## what the service promises when something breaks, and its speed, in full: about 25 minutes; PARTS="load start" runs some
 	PYTHONPATH=benchmarks $(BIN)/python -m soak --keep benchmarks/soak.json $(PARTS)
