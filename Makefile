@@ -10,7 +10,8 @@ IN_RELEASE := $(subst $(BIN),$(VENV)-release/bin,$(PIP))
 # One process per core. Tests of one file run in one of them, since many share what takes long to compute.
 SHARED := -n auto --dist loadfile
 
-.PHONY: demo test test-extras test-adapters test-lowest coverage release-check check format bench bench-peers docs linkcheck judge judge-recalibration container-check soak look picture clean
+# All targets with plain names, so that none waits for a file of its name.
+.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile)
 
 demo: $(VENV)/user  ## the paper's synthetic figure at a small size
 	$(BIN)/overcast demo
@@ -43,7 +44,13 @@ test-lowest:  ## all tests with the lowest versions that pyproject.toml declares
 	OPENBLAS_NUM_THREADS=1 $(VENV)-lowest/bin/pytest $(SHARED) -W ignore::DeprecationWarning  # old versions warn about what they are used with
 
 coverage: $(VENV)/dev  ## all tests, and which lines and branches of the package they run
-	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest $(SHARED) --cov
+	mkdir -p overcast-out
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest $(SHARED) --cov --cov-report=term --cov-report=json:overcast-out/coverage.json
+	$(BIN)/python docs/tools/coverage_summary.py overcast-out/coverage.json docs/results/coverage.json
+
+stranger:  ## the way of docs/first.md in an empty environment, each step timed
+	rm -rf $(VENV)-stranger
+	$(PYTHON) docs/tools/stranger.py $(VENV)-stranger docs/results/stranger.json
 
 release-check:  ## wheel and source archive as they would be released, installed and tried in an empty environment
 	rm -rf dist
@@ -70,11 +77,12 @@ bench: $(VENV)/dev  ## speed as ratios to the bare NumPy calls, and to a peer
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/kernel.py
 
-bench-peers:  ## speed beside other bandit packages, in a virtual environment of their own
+bench-peers:  ## what other bandit packages can do, and speed beside them, in a virtual environment of their own
 	$(PYTHON) -m venv $(VENV)-peers
 	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/peers.txt
 	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check pytest --editable '.[experiments]'
 	$(VENV)-peers/bin/python -m pytest -q -W ignore::DeprecationWarning tests/bench/peers
+	$(VENV)-peers/bin/python benchmarks/capabilities.py benchmarks/capabilities.json
 	$(VENV)-peers/bin/overcast bench --peers --json --picture docs/peers.png > $(VENV)-peers/peers.json
 	mv $(VENV)-peers/peers.json benchmarks/peers.json
 
@@ -114,6 +122,15 @@ picture: demo look  ## pictures and figures of README and site, from the real da
 	cp overcast-out/policies/figure.png docs/policies.png
 	for name in all kernel forecasts untuned policies; do cp overcast-out/$$name/summary.json docs/results/$$name.json; done
 
+# A name, an experiment and its options on each line.
+FURTHER ?= docs/results/further.txt
+
+further: $(VENV)/user  ## runs that the site mentions beside the figures, from the real data in the folder DATA
+	sed 's|DATA|$(DATA)|' $(FURTHER) | while read name experiment options; do \
+		$(BIN)/overcast reproduce $$experiment $$options --out overcast-out/further && \
+		cp overcast-out/further/$$experiment/summary.json docs/results/further/$$name.json || exit 1; \
+	done
+
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
@@ -131,4 +148,4 @@ $(VENV)/dev: pyproject.toml constraints.txt | $(BIN)/python
 	touch $@ $(VENV)/user
 
 clean:
-	rm -rf $(VENV) $(VENV)-extras $(VENV)-adapters $(VENV)-lowest $(VENV)-peers $(VENV)-release dist .coverage .mypy_cache .pytest_cache .ruff_cache overcast-out
+	rm -rf $(VENV) $(VENV)-extras $(VENV)-adapters $(VENV)-lowest $(VENV)-peers $(VENV)-release $(VENV)-stranger dist .coverage .mypy_cache .pytest_cache .ruff_cache overcast-out

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from importlib import metadata
 from pathlib import Path
 
 TOOLS = str(Path(__file__).parent / "tools")
 sys.path.insert(0, TOOLS)
-os.environ["PYTHONPATH"] = TOOLS  # for the processes that run the pages
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    [TOOLS, *filter(None, [os.environ.get("PYTHONPATH")])]
+)  # for the processes that run the pages
+
+# Pages run the same for everybody, whatever profile of IPython one has. A cell that fails is reported by the build itself.
+PROFILE = Path(tempfile.mkdtemp(prefix="overcast-site-")) / "profile_default"
+PROFILE.mkdir()
+(PROFILE / "ipython_kernel_config.py").write_text('c.IPKernelApp.log_level = "CRITICAL"\n', encoding="utf-8")
+os.environ["IPYTHONDIR"] = str(PROFILE.parent)
 
 project = "Overcast"
 author = "The Overcast developers"
@@ -24,6 +33,7 @@ extensions = [
     "sphinx_design",
     "sphinx-mathjax-offline",
     "listing",
+    "blocks",
 ]
 exclude_patterns = ["tools"]
 source_suffix = {".md": "myst-nb"}
@@ -52,7 +62,10 @@ html_sidebars = {
     page: []
     for page in (
         "index",
+        "first",
         "start",
+        "faq",
+        "about",
         "compared",
         "forecasts-in",
         "look",

@@ -30,12 +30,39 @@ def number(found: dict[str, float]) -> str:
     return f"{found['mean']:,.1f} ± {found['two_se']:,.1f}"
 
 
-def regrets(experiment: dict[str, Any]) -> Markdown:
-    """Return the final regrets of an experiment."""
-    rows = [
-        (_sees(v), f"{v['beta']:g}", number(v["regret"]), number(v["expected_regret"])) for v in experiment["variants"]
-    ]
-    return table(("learner sees", "beta", "regret", "expected regret"), rows)
+def regrets(experiment: dict[str, Any], clairvoyant: str = "") -> Markdown:
+    """Return the final regrets of an experiment; `clairvoyant` is the heading of the regret against who knows c_t."""
+    measures = ["regret", "expected_regret", *(["clairvoyant_regret"] if clairvoyant else [])]
+    rows = [(_sees(v), f"{v['beta']:g}", *(number(v[name]) for name in measures)) for v in experiment["variants"]]
+    return table(("learner sees", "beta", "regret", "expected regret", *filter(None, [clairvoyant])), rows)
+
+
+def further(name: str) -> dict[str, Any]:
+    """Return what a run of `make further` found."""
+    found: dict[str, Any] = json.loads((DOCS / "results" / "further" / f"{name}.json").read_text(encoding="utf-8"))
+    return found
+
+
+def ended(experiment: dict[str, Any], setting: str, measure: str = "regret") -> str:
+    """Return where a setting ends if the learner takes the expectation over forecasts."""
+    one = next(v for v in experiment["variants"] if v["setting"] == setting and v["samples"] is None)
+    return number(one[measure])
+
+
+def grid(experiment: dict[str, Any]) -> Markdown:
+    """Return the regret for every beta of a grid; the one that is picked is bold, the lowest is marked by a star."""
+    betas = sorted({v["beta"] for v in experiment["grid"]})
+    rows = []
+    for picked in experiment["variants"]:
+        own = {v["beta"]: v for v in experiment["grid"] if _sees(v) == _sees(picked)}
+        least = min(own.values(), key=lambda v: v["regret"]["mean"])
+        cells = [
+            ("**{}**" if beta == picked["beta"] else "{}").format(number(own[beta]["regret"]))
+            + (" ⋆" if own[beta] is least else "")
+            for beta in betas
+        ]
+        rows.append((_sees(picked), *cells))
+    return table(("learner sees", *(f"β = {beta:g}" for beta in betas)), rows)
 
 
 def _sees(variant: dict[str, Any]) -> str:
@@ -80,6 +107,72 @@ def rankings(experiment: dict[str, Any], setting: str) -> Markdown:
     return table((setting, "expected regret", "regret", "trials"), rows)
 
 
+def tied(found: dict[str, Any]) -> Markdown:
+    """Return the methods that are the best of a ranking, or tie with it."""
+    rows = [
+        (experiment["experiment"], setting, ", ".join(row["name"] for row in ranking if row["tied_with_best"]))
+        for experiment in found["experiments"]
+        for setting, ranking in experiment["rankings"].items()
+    ]
+    return table(("problem", "context", "the best and their equals"), rows, left=3)
+
+
+def span(shares: Iterable[float]) -> str:
+    """Return the least and the largest of some shares in percent.
+
+    >>> span([0.9, 0.883, 0.91])
+    '88 to 91 %'
+    """
+    low, *_, high = sorted(f"{100 * share:.0f}" for share in shares)
+    return f"{low} %" if low == high else f"{low} to {high} %"
+
+
+def covered(experiment: dict[str, Any]) -> Markdown:
+    """Return how often the confidence set contains theta, for each round."""
+    found = {(c["setting"], c["level"], c["round"]): c for c in experiment["coverage"]}
+    rounds = sorted({key[2] for key in found})
+    rows = [
+        (setting, f"{level:.0%}", *(f"{found[setting, level, t]['share']:.0%}" for t in rounds))
+        for setting, level in dict.fromkeys(key[:2] for key in found)
+    ]
+    return table(("context", "stated level", *(f"round {t:,}" for t in rounds)), rows, left=2)
+
+
+def revealed(experiment: dict[str, Any]) -> Markdown:
+    """Return the expected regret of the default by the share of rounds whose context is revealed."""
+    own = [v for v in experiment["variants"] if v["beta"] is None]
+    by = {0.0 if v["setting"] == "hidden" else v.get("revealed", 1.0): number(v["expected_regret"]) for v in own}
+    return table(("revealed", *(f"{share:g}" for share in sorted(by))), [("regret", *(by[s] for s in sorted(by)))])
+
+
+def opponents() -> Any:
+    """Return what `make judge` found."""
+    path = DOCS.parent / "benchmarks" / "untuned" / "results.json"
+    return json.loads(path.read_text(encoding="utf-8"))["ucb"]
+
+
+def worst(part: str, opponent: str, above: float) -> tuple[int, int, float]:
+    """Return how many problems there are, how many have a ratio above a number at some horizon, and the largest ratio."""
+    ratios: dict[str, float] = {}
+    for one in opponents()[part]["problems"]:
+        of = [values[0] for values in one["ratios"].get(opponent, {}).values()]
+        ratios[one["name"]] = max([ratios.get(one["name"], 0.0), *of])
+    return len(ratios), sum(ratio > above for ratio in ratios.values()), max(ratios.values())
+
+
+def stated(settings: Sequence[str], rounds: Sequence[str]) -> str:
+    """Return how often the stated 95 % interval contains the truth, over all problems whose assumptions hold."""
+    shares = [
+        one["coverage"][t][0]
+        for part in opponents().values()
+        for one in part["problems"]
+        if one["setting"] in settings
+        for t in rounds
+        if t in one.get("coverage", {})
+    ]
+    return span(shares)
+
+
 def judged(part: str, policy: str = "ucb") -> Markdown:
     """Return the geometric mean of the ratios to tuned opponents by horizon, with the worst one."""
     path = DOCS.parent / "benchmarks" / "untuned" / "results.json"
@@ -89,3 +182,91 @@ def judged(part: str, policy: str = "ucb") -> Markdown:
     pairs = dict.fromkeys(key[:2] for key in by)
     rows = [(*pair, *(by[*pair, t] for t in horizons)) for pair in pairs]
     return table(("context", "opponent sees", *(f"T = {t}" for t in horizons)), rows, left=2)
+
+
+def capabilities() -> dict[str, Any]:
+    """Return what `benchmarks/capabilities.py` found."""
+    path = DOCS.parent / "benchmarks" / "capabilities.json"
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def able() -> Markdown:
+    """Return which package can do what, by a mark."""
+    found = capabilities()
+    packages = list(found["versions"])
+    rows = [(row["row"], *("✓" if name in row["by"] else "" for name in packages)) for row in found["rows"]]
+    return table(("", *packages), rows)
+
+
+def names_of() -> Markdown:
+    """Return the names by which each package does what it can."""
+    rows = []
+    for row in capabilities()["rows"]:
+        by = "; ".join(f"{package}: {name}" for package, name in row["by"].items())
+        rows.append((f"**{row['row']}**: {row['must']}", by))
+    return table(("what counts", "by"), rows, left=2)
+
+
+def tried() -> Markdown:
+    """Return how many programs ran, with which versions."""
+    found = capabilities()
+    versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
+    return Markdown(f"*{found['tried']} programs ran, with {versions}.*")
+
+
+def race_targets(found: Sequence[Any]) -> Markdown:
+    """Return by how much this package is faster than the best others, task by task."""
+    rows = []
+    for task in dict.fromkeys(r.task for r in found):
+        here = [r for r in found if r.task == task]
+        own = next(r.seconds for r in here if r.label == "overcast")
+        others = sorted((r for r in here if r.version and not r.label.startswith("overcast")), key=lambda r: r.seconds)
+        same = next(r for r in others if r.same)
+        rows.append((task, *(f"{r.seconds / own:.1f} ({r.label})" for r in (same, others[0]))))
+    return table(("", "best with the same rule: 5", "fastest of any kind: 3"), rows)
+
+
+def against_emos() -> Markdown:
+    """Return what `make judge-recalibration` found: scores, and differences to the better EMOS of each window."""
+    path = DOCS.parent / "benchmarks" / "recalibration" / "results.json"
+    rows = []
+    for one in json.loads(path.read_text(encoding="utf-8"))["summary"]:
+        name = one["name"] if one["records"] == 1 else f"{one['name']} ({one['records']})"
+        cells = [f"{one['crps'][key]:.3f}" for key in ("recalibrated", "as they came", "memory of 500")]
+        for days in ("30 days", "365 days"):
+            best = min((key for key in one["crps"] if key.endswith(f" {days}")), key=one["crps"].__getitem__)
+            mean, low, high = (f"{value:+.3f}".replace("-", "−") for value in one["differences"][best])
+            cells += [f"{one['crps'][best]:.3f}", f"{mean} ({low} to {high})"]
+        rows.append((name, *cells))
+    header = "record", "recalibrated", "as it came", "500 outcomes"
+    return table((*header, "EMOS, 30 days", "difference", "EMOS, 365 days", "difference"), rows)
+
+
+def stranger() -> Markdown:
+    """Return how long each step of the first page takes."""
+    found = results("stranger")
+    rows = [(step["step"], f"{step['seconds']:.1f}", step["printed"]) for step in found["steps"]]
+    total = sum(step["seconds"] for step in found["steps"])
+    said = (
+        f"The computer takes {total:.0f} seconds in all, on Python {found['python']} with the packages at hand. The page has "
+        f"{found['words']} words, code included, which take about {found['minutes_to_read']:.0f} minutes to read."
+    )
+    return Markdown(f"{table(('step', 'seconds', 'last line printed'), rows, left=1).data}\n\n{said}")
+
+
+def coverage() -> Markdown:
+    """Return the shares of lines and branches that the tests run, by package, as `make coverage` wrote them."""
+    path = DOCS / "results" / "coverage.json"
+    if not path.exists():
+        return Markdown("*Not measured for this version yet.*")
+    found = json.loads(path.read_text(encoding="utf-8"))
+    rows = [
+        (name, f"{one['lines']:,}", _share(one, "lines"), f"{one['branches']:,}", _share(one, "branches"))
+        for name, one in found["parts"].items()
+    ]
+    return table(("part", "lines", "run", "branches", "run"), rows)
+
+
+def _share(one: dict[str, int], what: str) -> str:
+    return f"{one[f'{what}_run'] / one[what]:.1%}" if one[what] else ""

@@ -51,6 +51,8 @@ def test_summary_file_has_the_agreed_fields(small: Experiment, outcome: Outcome,
         assert variant["regret"]["mean"] == pytest.approx(final.mean())
         assert variant["regret"]["two_se"] == pytest.approx(2 * final.std(ddof=1) / np.sqrt(len(final)))
         assert variant["expected_regret"]["mean"] == pytest.approx(line.expected_regret[:, -1].mean())
+        assert variant["clairvoyant_regret"]["mean"] == pytest.approx(line.clairvoyant_regret[:, -1].mean())
+        assert variant["clairvoyant_regret"]["mean"] >= max(0.0, variant["regret"]["mean"])
 
 
 def test_curves_file_holds_every_trial_and_step(small: Experiment, outcome: Outcome, folder: Path) -> None:

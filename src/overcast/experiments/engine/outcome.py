@@ -65,6 +65,7 @@ class Line(Record):
             "beta": beta if beta is None or isinstance(beta, float) else repr(beta),
             "regret": mean_and_error(self.final()),
             "expected_regret": mean_and_error(self.final("expected_regret")),
+            "clairvoyant_regret": mean_and_error(self.final("clairvoyant_regret")),
             **({} if self.bound is None else {"bound": mean_and_error(self.bound[:, -1])}),
         }
 
