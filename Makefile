@@ -90,6 +90,11 @@ docs: $(VENV)/docs  ## the site, in overcast-out/site; every page runs, and a wa
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --fresh-env --quiet docs overcast-out/site
 	@echo "Open overcast-out/site/index.html"
 
+look-site: docs  ## every page in a real browser, wide and narrow, light and dark; needs Chromium (`chromium` on the PATH)
+	$(PYTHON) -m venv $(VENV)-browser
+	$(VENV)-browser/bin/python -m pip install --quiet --disable-pip-version-check pillow playwright
+	$(VENV)-browser/bin/python docs/tools/browse.py overcast-out/site overcast-out/look
+
 linkcheck: $(VENV)/docs  ## links to other sites, which need a network
 	$(BIN)/sphinx-build --fail-on-warning --quiet -b linkcheck docs overcast-out/linkcheck
 
@@ -148,4 +153,4 @@ $(VENV)/dev: pyproject.toml constraints.txt | $(BIN)/python
 	touch $@ $(VENV)/user
 
 clean:
-	rm -rf $(VENV) $(VENV)-extras $(VENV)-adapters $(VENV)-lowest $(VENV)-peers $(VENV)-release $(VENV)-stranger dist .coverage .mypy_cache .pytest_cache .ruff_cache overcast-out
+	rm -rf $(VENV) $(VENV)-extras $(VENV)-adapters $(VENV)-lowest $(VENV)-peers $(VENV)-release $(VENV)-stranger $(VENV)-browser dist .coverage .mypy_cache .pytest_cache .ruff_cache overcast-out

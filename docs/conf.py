@@ -14,7 +14,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
     [TOOLS, *filter(None, [os.environ.get("PYTHONPATH")])]
 )  # for the processes that run the pages
 
-# Pages run the same for everybody, whatever profile of IPython one has. A cell that fails is reported by the build itself.
+# Pages run the same for everybody, whatever profile of IPython one has. The build itself reports a cell that fails.
 PROFILE = Path(tempfile.mkdtemp(prefix="overcast-site-")) / "profile_default"
 PROFILE.mkdir()
 (PROFILE / "ipython_kernel_config.py").write_text('c.IPKernelApp.log_level = "CRITICAL"\n', encoding="utf-8")
@@ -56,7 +56,9 @@ copybutton_prompt_is_regexp = True
 
 html_theme = "pydata_sphinx_theme"
 html_title = "Overcast"
+html_favicon = "_static/favicon.svg"
 html_static_path = ["_static"]
+html_context = {"default_mode": "auto"}  # light or dark, as the reader's system is
 html_css_files = ["site.css"]
 html_sidebars = {
     page: []
@@ -78,6 +80,7 @@ html_sidebars = {
 html_show_sourcelink = False
 html_theme_options = {
     "logo": {"text": "Overcast"},
+    "header_links_before_dropdown": 9,
     "navigation_with_keys": False,
     "show_prev_next": True,
     "secondary_sidebar_items": ["page-toc"],

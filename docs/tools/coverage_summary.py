@@ -20,8 +20,8 @@ def summary(measured: dict[str, Any]) -> dict[str, Any]:
     """Return the counts of the whole package, and of each module or folder right below it.
 
     >>> counts = dict(num_statements=10, covered_lines=9, num_branches=4, covered_branches=2)
-    >>> one = {"meta": {"version": "7"}, "totals": counts, "files": {"src/overcast/beliefs/base.py": {"summary": counts}}}
-    >>> summary(one)["parts"]["beliefs"]
+    >>> files = {"src/overcast/beliefs/base.py": {"summary": counts}}
+    >>> summary({"meta": {"version": "7"}, "totals": counts, "files": files})["parts"]["beliefs"]
     {'lines': 10, 'lines_run': 9, 'branches': 4, 'branches_run': 2}
     """
     parts: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(KEYS, 0))

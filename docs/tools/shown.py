@@ -26,8 +26,8 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]], left: int = 1
 
 
 def number(found: dict[str, float]) -> str:
-    """Return a mean with two standard errors."""
-    return f"{found['mean']:,.1f} ± {found['two_se']:,.1f}"
+    """Return a mean with two standard errors, on one line."""
+    return f"{found['mean']:,.1f}\u00a0±\u00a0{found['two_se']:,.1f}"
 
 
 def regrets(experiment: dict[str, Any], clairvoyant: str = "") -> Markdown:
@@ -58,7 +58,7 @@ def grid(experiment: dict[str, Any]) -> Markdown:
         least = min(own.values(), key=lambda v: v["regret"]["mean"])
         cells = [
             ("**{}**" if beta == picked["beta"] else "{}").format(number(own[beta]["regret"]))
-            + (" ⋆" if own[beta] is least else "")
+            + ("\u00a0⋆" if own[beta] is least else "")
             for beta in betas
         ]
         rows.append((_sees(picked), *cells))
@@ -152,7 +152,7 @@ def opponents() -> Any:
 
 
 def worst(part: str, opponent: str, above: float) -> tuple[int, int, float]:
-    """Return how many problems there are, how many have a ratio above a number at some horizon, and the largest ratio."""
+    """Return the number of problems, how many have a ratio above a number at some horizon, and the largest ratio."""
     ratios: dict[str, float] = {}
     for one in opponents()[part]["problems"]:
         of = [values[0] for values in one["ratios"].get(opponent, {}).values()]
@@ -246,13 +246,13 @@ def against_emos() -> Markdown:
 def stranger() -> Markdown:
     """Return how long each step of the first page takes."""
     found = results("stranger")
-    rows = [(step["step"], f"{step['seconds']:.1f}", step["printed"]) for step in found["steps"]]
+    rows = [(step["step"], step["printed"], f"{step['seconds']:.1f}") for step in found["steps"]]
     total = sum(step["seconds"] for step in found["steps"])
     said = (
-        f"The computer takes {total:.0f} seconds in all, on Python {found['python']} with the packages at hand. The page has "
-        f"{found['words']} words, code included, which take about {found['minutes_to_read']:.0f} minutes to read."
+        f"The computer takes {total:.0f} seconds, on Python {found['python']} with the packages at hand. "
+        f"The {found['words']} words of the page, code included, take {found['minutes_to_read']:.0f} minutes to read."
     )
-    return Markdown(f"{table(('step', 'seconds', 'last line printed'), rows, left=1).data}\n\n{said}")
+    return Markdown(f"{table(('step', 'last line printed', 'seconds'), rows, left=2).data}\n\n{said}")
 
 
 def coverage() -> Markdown:

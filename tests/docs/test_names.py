@@ -6,6 +6,7 @@ import ast
 import inspect
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,7 @@ def expressions(document: str) -> Iterator[ast.expr]:
             continue
 
 
+@cache
 def words_of_the_sources() -> set[str]:
     """Return all names in the package's sources, and the words of strings such as names of commands; no docstrings."""
     words: set[str] = set()
@@ -73,6 +75,7 @@ def has(kind: Any, name: str) -> bool:
     return hasattr(kind, name) or declared or any(f"self.{name}" in _source(base) for base in own)
 
 
+@cache
 def _source(kind: type) -> str:
     return inspect.getsource(kind) if kind.__module__.startswith("overcast") else ""
 
