@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 import overcast
@@ -339,4 +340,22 @@ def test_a_store_that_does_not_come_back_gives_reads_up(tmp_path: Path, monkeypa
     fine.set()
     assert api.get("/v1/bandits").status == 200
     assert api.engine.ready
+    api.stop()
+
+
+def test_a_log_that_is_shorter_than_before_is_folded_anew(postgres: str, caplog: pytest.LogCaptureFixture) -> None:
+    api = Api(Settings(), open_store(postgres))
+    api.post("/v1/bandits", FARM)
+    for _ in range(3):
+        api.decide()
+    api.engine.do(lambda turn: api.engine._keep())
+    with caplog.at_level(logging.CRITICAL, "overcast.service"):
+        with psycopg.connect(postgres, autocommit=True) as db:
+            db.execute("DELETE FROM log WHERE position > 3")  # as if a backup had been restored
+        api.refused(api.post("/v1/bandits/farm/decisions", {"belief": GAUSSIAN}), 503, "cannot be")
+        while not api.engine.ready:
+            time.sleep(0.01)
+    assert api.state.position == 3
+    assert api.decide()["position"] == 3
+    check_replay(api.engine.store, api.state)
     api.stop()

@@ -8,6 +8,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ import pytest
 from overcast.service.engine import started
 from overcast.service.serve import hand_out
 from overcast.service.store import open_store
-from service_support import FARM
+from service_support import FARM, GAUSSIAN
 
 
 class Process:
@@ -83,3 +85,28 @@ def test_a_terminal_sees_the_key_once(
     hand_out("oc_key", tmp_path / "key")
     assert "oc_key" in capsys.readouterr().out
     assert not (tmp_path / "key").exists()
+
+
+def test_what_was_accepted_is_finished_before_the_end(tmp_path: Path) -> None:
+    process = Process(str(tmp_path / "log.db"), tmp_path)
+    key_file = tmp_path / "log.db.key"
+    while not (key_file.exists() and key_file.read_text()):
+        time.sleep(0.02)
+    key = key_file.read_text().strip()
+    assert post(process.port, "/v1/bandits", FARM, key) == 201
+    statuses: list[int] = []
+    body = {"decisions": [{"belief": GAUSSIAN}] * 1000}
+    threads = [
+        threading.Thread(target=lambda: statuses.append(post(process.port, "/v1/bandits/farm/decisions", body, key)))
+        for _ in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.2)  # they are under way
+    process.stop()
+    for thread in threads:
+        thread.join()
+    assert statuses == [200, 200, 200]
+    store = open_store(str(tmp_path / "log.db"))
+    assert sum(row.kind == "decide" for row in store.read()) == 3000
+    store.close()

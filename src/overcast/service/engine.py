@@ -25,7 +25,7 @@ import overcast
 from overcast.decision import Decision
 from overcast.service.errors import LIBRARY, Refusal, invalid
 from overcast.service.fold import Life, State, folded
-from overcast.service.store.base import Row, Snapshots, Store, Unavailable
+from overcast.service.store.base import Replaced, Row, Snapshots, Store, Unavailable
 
 T = TypeVar("T")
 #: what work returned, or what it raised
@@ -217,7 +217,8 @@ class Engine:
         self._lost = None if self._dirty or not isinstance(error, Unavailable) else self.state
         self.state, self._dirty, self._seen = None, False, -math.inf
         if (trouble := str(error) or type(error).__name__) != self._trouble:
-            log.error("the log cannot be written or read: %s", trouble, exc_info=not isinstance(error, Unavailable))
+            known = isinstance(error, (Unavailable, Replaced))
+            log.error("the log cannot be written or read: %s", trouble, exc_info=not known)
             self._trouble = trouble
         with contextlib.suppress(Unavailable):
             self.store.end()
@@ -309,7 +310,9 @@ def started(store: Store) -> Start:
     """Return the state that the log leads to, from snapshots if this version made them."""
     kept = store.snapshots()
     former = None
-    if kept is not None:
+    if kept is not None and kept.position > store.last_before(math.inf):
+        log.warning("the snapshots are of a longer log, the log is folded from its start")
+    elif kept is not None:
         try:
             former = State.of(kept.position, kept.contents)
         except Exception as error:  # whatever is wrong with a cache, the log is the truth

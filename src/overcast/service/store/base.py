@@ -15,6 +15,10 @@ class Unavailable(Exception):  # noqa: N818 - it names a state of affairs, not a
     """The store cannot be written to or read; what was asked for did not happen, or its fate is unknown."""
 
 
+class Replaced(Exception):  # noqa: N818 - it names a state of affairs, not a mistake
+    """The log ends before a position that it had reached, as after a backup was restored."""
+
+
 class Row(NamedTuple):
     """One line of the log.
 
@@ -48,7 +52,10 @@ class Snapshots(NamedTuple):
 
 
 class Store(Protocol):
-    """A log, of which one writer at a time has the turn. Every method raises `Unavailable` if the store fails."""
+    """A log, of which one writer at a time has the turn. Every method raises `Unavailable` if the store fails.
+
+    `begin` and `news` raise `Replaced` if the log ends before the position that they are given.
+    """
 
     def begin(self, after: Callable[[], int], meanwhile: Callable[[], None]) -> Sequence[Row]:
         """Take the turn to write, and return what others have written after a position.

@@ -14,6 +14,7 @@ import psycopg
 from overcast.service.store.base import (
     CHUNK,
     ERASED,
+    Replaced,
     Row,
     Snapshots,
     Unavailable,
@@ -103,7 +104,7 @@ class PostgresStore:
 
     def read(self, after: int = 0) -> Iterator[Row]:
         def chunk(db: _Connection) -> list[Row]:
-            return _chunk(db, after)
+            return _chunk(db, after + 1)
 
         while rows := self._reading.call(chunk):
             yield from rows
@@ -237,16 +238,18 @@ def _lock(db: _Connection, meanwhile: Callable[[], None]) -> None:
             raise psycopg.OperationalError(result.error_message.decode(errors="replace") or "the turn did not come")
 
 
-def _chunk(db: _Connection, after: int) -> list[Row]:
-    query: LiteralString = f"{_ROWS} WHERE position > %s ORDER BY position LIMIT %s"
-    return [Row(*row) for row in db.execute(query, (after, CHUNK)).fetchall()]
+def _chunk(db: _Connection, start: int) -> list[Row]:
+    query: LiteralString = f"{_ROWS} WHERE position >= %s ORDER BY position LIMIT %s"
+    return [Row(*row) for row in db.execute(query, (start, CHUNK)).fetchall()]
 
 
 def _after(db: _Connection, position: int) -> list[Row]:
-    """Return all rows after a position."""
-    out: list[Row] = []
-    while rows := _chunk(db, out[-1].position if out else position):
+    """Return all rows after a position, which must be in the log."""
+    rows = _chunk(db, position)
+    if not rows and position:
+        raise Replaced(f"database: the log must go on from position {position}, got one that ends before it")
+    out = [row for row in rows if row.position > position]
+    while len(rows) == CHUNK:
+        rows = _chunk(db, rows[-1].position + 1)
         out += rows
-        if len(rows) < CHUNK:
-            break
     return out
