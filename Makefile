@@ -73,9 +73,10 @@ format: $(VENV)/dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/dev  ## speed as ratios to the bare NumPy calls, and to a peer
+bench: $(VENV)/dev  ## speed as ratios to the bare NumPy calls, and to a peer; and how long importing takes
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/kernel.py
+	$(BIN)/python benchmarks/importing.py
 
 bench-peers:  ## what other bandit packages can do, and speed beside them, in a virtual environment of their own
 	$(PYTHON) -m venv $(VENV)-peers

@@ -227,6 +227,18 @@ def race_targets(found: Sequence[Any]) -> Markdown:
     return table(("", "best with the same rule: 5", "fastest of any kind: 3"), rows)
 
 
+def importing() -> Markdown:
+    """Return how long `import overcast` takes, as `make bench` found."""
+    path = DOCS.parent / "benchmarks" / "importing.json"
+    found = json.loads(path.read_text(encoding="utf-8"))
+    ours, others = (found["milliseconds"][name] for name in ("overcast", "dependencies"))
+    return Markdown(
+        f"`import overcast` takes {ours:.0f} milliseconds of processor time, NumPy and SciPy {others:.0f} of them "
+        f"(the least of {found['turns']} fresh interpreters). Adapters of forecasts, Matplotlib and scipy.stats load "
+        "when they are needed."
+    )
+
+
 def against_emos() -> Markdown:
     """Return what `make judge-recalibration` found: scores, and differences to the better EMOS of each window."""
     path = DOCS.parent / "benchmarks" / "recalibration" / "results.json"
