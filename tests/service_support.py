@@ -118,9 +118,9 @@ class Api:
     @contextmanager
     def unchanged(self) -> Iterator[None]:
         """Check that nothing is written and nothing learnt."""
-        before = self.state.position, remembered(self.state)
+        before = self.state.position, remembered(self.state), self.state.contents()
         yield
-        assert (self.state.position, remembered(self.state)) == before
+        assert (self.state.position, remembered(self.state), self.state.contents()) == before
 
     def refused(self, answer: Answer, status: int, word: str) -> None:
         """Check that an answer is an error in the one shape, on one line."""

@@ -53,6 +53,64 @@ def test_hostile_bodies(api: Api, raw: bytes, status: int) -> None:
         api.refused(answer, answer.status, "")
 
 
+@pytest.mark.parametrize(
+    "belief",
+    [
+        b"[NaN, 1]",
+        b"[1e999, 1]",
+        b"[1e308, -1e308, 5]",
+        b'["1", "2"]',
+        b"[[1], [2, 3]]",
+        b"[[[1, 2]]]",
+        b"[[]]",
+        b"{}",
+        b"{" + b'"a": {' * 1000 + b"}" * 1001,
+        b"[" * 1000 + b"1" + b"]" * 1000,
+        b'{"warm": "hot", "wet": []}',
+        b'{"type": "Gaussian", "mean": [1, 2], "cov": [[1, 5], [5, 1]]}',
+        b'{"type": "Gaussian", "mean": [1, 2], "cov": [-1, 1]}',
+        b'{"type": "Gaussian", "mean": [1, 2], "cov": [1, 1], "names": ["a", "a"]}',
+        b'{"type": "Ensemble", "points": [[1, 2]], "weights": [-1]}',
+        b'{"type": "Quantiles", "levels": [0.9, 0.1], "values": [[1, 2], [2, 3]]}',
+        b'{"type": "Mixture", "beliefs": [], "weights": []}',
+        b'{"type": "Mixture", "beliefs": [3]}',
+        b'{"type": "Frozen", "distribution": "__class__", "args": []}',
+        b'{"type": "Frozen", "distribution": "norm", "args": ["x"]}',
+        b'{"type": "Sampler", "draw": "os.system", "dim": 2}',
+        b'{"type": "os.system"}',
+        b'{"type": null}',
+        b'"\xff\xfe"',
+        b'{"\xc3\x28": 1}',
+        b"true",
+    ],
+    ids=range(26),
+)
+def test_hostile_beliefs_everywhere(api: Api, belief: bytes) -> None:
+    """To decide, alone and in a batch, to estimate, and as the context of an outcome, alone and in a batch."""
+    id_ = api.decide(belief=GAUSSIAN | {"names": ["warm", "wet"]})["id"]
+    with api.unchanged():
+        for path, raw in (
+            ("decisions", b'{"belief": %s}'),
+            ("estimate", b'{"belief": %s}'),
+            (f"decisions/{id_}/outcome", b'{"reward": 1.0, "context": %s}'),
+        ):
+            answer = api.post(f"/v1/bandits/farm/{path}", raw % belief)
+            assert answer.status in (400, 422), (path, answer.body)
+            api.refused(answer, answer.status, "")
+        item = b'{"id": "%s", "reward": 1.0, "context": %s}' % (id_.encode(), belief)
+        for path, raw in (
+            ("decisions", b'{"decisions": [{"belief": %s}]}' % belief),
+            ("outcomes", b'{"outcomes": [%s]}' % item),
+        ):
+            answer = api.post(f"/v1/bandits/farm/{path}", raw)
+            if answer.status == 200:
+                (verdict,) = answer.body[path]
+                assert verdict["status"] == 422
+                assert {"code", "message"} <= verdict["error"].keys()
+            else:
+                assert answer.status in (400, 422)
+
+
 def test_large_bodies(api: Api) -> None:
     with api.unchanged():
         api.refused(api.post(DECISIONS, b'{"belief": [' + b"1," * 5_000_000 + b"1]}"), 413, "1000000 bytes at most")

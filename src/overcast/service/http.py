@@ -192,7 +192,7 @@ class Endpoint:
                 "milliseconds": round(1000.0 * spent, 2),
                 "key": None if key is None else key.id,
             }
-            _requests.info("%s", msgspec.json.encode(line).decode())
+            _requests.info("%s", keys.redacted(msgspec.json.encode(line).decode()))
 
     def _admitted(self, headers: Mapping[bytes, bytes]) -> Key | None:
         """Return the key of a request; raise a refusal if it does not admit to this operation."""

@@ -19,6 +19,17 @@ SCOPES = ("admin", "decide", "outcome", "read")
 _FORM = re.compile(r"oc_([0-9a-f]{16})_([A-Za-z0-9_-]{43})")
 
 
+def redacted(text: str) -> str:
+    """Return a text without the secret parts of keys that may stand in it.
+
+    Examples
+    --------
+    >>> redacted(f"/v1/bandits/oc_0123456789abcdef_{'A' * 43}/log")
+    '/v1/bandits/oc_0123456789abcdef_.../log'
+    """
+    return _FORM.sub(r"oc_\1_...", text) if "oc_" in text else text
+
+
 class Key(msgspec.Struct, frozen=True):
     """What is known of a key.
 

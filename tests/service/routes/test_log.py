@@ -13,9 +13,10 @@ import pytest
 from memory_support import memory_of
 from overcast.service import Limits, transfer
 from overcast.service.errors import Refusal
+from overcast.service.fold import folded
 from overcast.service.routes.log import checked, instant
 from overcast.service.store import Row
-from service_support import FARM, GAUSSIAN, Answer, Api, check_replay, served
+from service_support import FARM, GAUSSIAN, Answer, Api, check_replay, remembered, served
 
 LOG = "/v1/bandits/farm/log"
 JSONL = {"Content-Type": "application/x-ndjson"}
@@ -75,6 +76,23 @@ def test_a_log_teaches_a_fresh_bandit_with_another_model(api: Api) -> None:
     assert other.learnt.rounds == 8
     assert np.isfinite(other.estimate([20.0, 1.0]).mean).all()
     check_replay(api.engine.store, api.state)
+
+
+def test_a_log_that_was_erased_in_part_comes_back_too(api: Api) -> None:
+    _live(api)
+    middle = [row.time for row in api.engine.store.read()][12]
+    assert api.post("/v1/bandits/farm/erase", {"before": middle}).body["entries"] > 5
+    for form, headers in (("jsonl", JSONL), ("parquet", PARQUET)):
+        raw = api.get(f"{LOG}?format={form}").body
+        assert api.post(f"/v1/bandits/{form}/log", raw, headers=headers).status == 201
+        one, two = api.state.lives["farm"], api.state.lives[form]
+        assert memory_of(one.bandit) == memory_of(two.bandit)
+        made = api.post(f"/v1/bandits/{form}/decisions", {"belief": GAUSSIAN})
+        assert made.status == 201
+        assert two.counts.decisions == one.counts.decisions + 1
+    assert remembered(folded(api.engine.store.read())) == remembered(api.state)
+    damaged = raw[:100] + b"x" + raw[101:]
+    assert api.post("/v1/bandits/damaged/log", damaged, headers=PARQUET).status in (400, 422)
 
 
 def test_lines_are_events(api: Api) -> None:

@@ -95,7 +95,7 @@ async def load(call: Call) -> Reply:
         if _fresh(turn, name) != known:
             raise Refusal(409, f"bandit: must not change while a log is imported, got {name!r}, which did")
         for row in rows:
-            turn.adopt(row)
+            turn.adopt(_at(row, name, turn.state.position + 1))
         return info(turn.life(name))
 
     return Reply(201, await call.ask(work))
@@ -130,11 +130,12 @@ def checked(rows: list[Row], name: str, known: bytes | None, limits: Limits) -> 
     state = State()
     if known is not None:
         state.lives[name] = Life.from_bytes(known)
-        rows = [row for row in rows if row.kind != "create"]
+        rows = [row for row in rows if row.kind not in ("create", "base")]
     out = []
     for at, given in enumerate(rows):
-        row = given._replace(position=at + 1, bandit=name)
+        row = given
         try:
+            row = _at(given, name, at + 1)
             _check(row, msgspec.json.decode(row.body), limits)
             state.apply(row)
         except Refusal:
@@ -146,6 +147,16 @@ def checked(rows: list[Row], name: str, known: bytes | None, limits: Limits) -> 
             ) from None
         out.append(row)
     return out
+
+
+def _at(row: Row, name: str, position: int) -> Row:
+    """Return a row as one of a bandit at a position; the base of a log that was erased in part holds both inside."""
+    row = row._replace(position=position, bandit=name)
+    if row.kind != "base":
+        return row
+    life = Life.from_bytes(row.detail or b"")
+    life.name, life.position = name, position
+    return row._replace(detail=life.to_bytes())
 
 
 def _check(row: Row, event: Any, limits: Limits) -> None:
