@@ -34,6 +34,13 @@ class Confidence(ABC):
     reward_range : length of the interval that holds f(x, c). None takes the paper's printed constant: the noise from
         the hidden context, which 2 norm bounds, counts as (2 norm)-subgaussian. With a given range R it counts as
         (R / 2)-subgaussian (Hoeffding's lemma), which is a quarter of the variance when R = 2 norm.
+
+    Examples
+    --------
+    >>> from overcast.models import Progress
+    >>> theorem = Expected(delta=0.05, noise=0.1)
+    >>> isinstance(theorem, Confidence), round(float(theorem.beta(Progress(1, 0.0, 1.0, 5))), 3)
+    (True, 6.439)
     """
 
     delta: float = 0.05
@@ -102,6 +109,15 @@ class Sampled(Confidence):
 
     Two constants differ from the print: the last term is lambda^{1/2} norm, and sum_{s<=t} 1/s <= 1 + log t, which
     also covers t = 1.
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> env = oc.environments.Adversarial()
+    >>> policy = oc.UCB(Sampled(noise=env.noise))
+    >>> runs = oc.simulate(env, oc.LinearModel(env.features, ridge=1.0), policy, samples="t", steps=20, trials=2)
+    >>> bool((runs.regret <= runs.bound).all())
+    True
     """
 
     setting: ClassVar[str] = "hidden"
@@ -124,6 +140,14 @@ class Observed(Confidence):
     """Theorem 2: beta_t(sigma, delta / 3). For contexts that are revealed after every decision.
 
     Only the regret bound uses `reward_range`.
+
+    Examples
+    --------
+    >>> from overcast.models import Progress
+    >>> hidden, revealed = Expected(noise=0.1), Observed(noise=0.1)
+    >>> start = Progress(round=1, log_det=0.0, ridge=1.0, actions=5)
+    >>> bool(revealed.beta(start) < hidden.beta(start))
+    True
     """
 
     setting: ClassVar[str] = "observed"

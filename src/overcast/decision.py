@@ -28,7 +28,17 @@ SHOWN = 15
 
 @dataclass(frozen=True)
 class Option:
-    """One action as a decision saw it."""
+    """One action as a decision saw it.
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> model = oc.LinearModel(oc.features.Bilinear(), ridge=1.0)
+    >>> bandit = oc.Bandit({"a": [1.0], "b": [2.0]}, model, oc.UCB(beta=1.0))
+    >>> first, second = bandit.decide([1.0]).top(2)
+    >>> first.action, first.score, second.action, second.score
+    ('b', 2.0, 'a', 1.0)
+    """
 
     action: Any
     index: int

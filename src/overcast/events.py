@@ -28,6 +28,22 @@ from overcast.observations import Table, checked_reward, separate
 from overcast.policies import Greedy, Policy
 from overcast.round import Samples
 
+__all__ = [
+    "added",
+    "apply",
+    "config",
+    "decided",
+    "fitted",
+    "forgotten",
+    "learnt",
+    "merged",
+    "observed",
+    "policy",
+    "renamed",
+    "replay",
+    "retired",
+]
+
 Event = dict[str, Any]
 
 # What a configuration holds.
@@ -66,22 +82,52 @@ def config(
 
 
 def decided(decision: Decision) -> Event:
-    """Return the event of a decision."""
+    """Return the event of a decision.
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> bandit = oc.Bandit(["a", "b"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB())
+    >>> decided(bandit.decide([1.0], id="monday"))["event"]
+    'decide'
+    """
     return {"event": "decide", "decision": decision.to_json()}
 
 
 def learnt(decision: Decision | str, reward: float, context: Any = None) -> Event:
-    """Return the event of a reward; the arguments are those of `Bandit.learn`."""
+    """Return the event of a reward; the arguments are those of `Bandit.learn`.
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> bandit = oc.Bandit(["a", "b"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB())
+    >>> decision = bandit.decide([1.0], id="monday")
+    >>> bandit.learn(decision, 2.0)
+    >>> learnt(decision, 2.0)
+    {'event': 'learn', 'id': 'monday', 'reward': 2.0, 'context': None}
+    """
     return {"event": "learn", "id": _id(decision), "reward": checked_reward(reward), "context": _plain(context)}
 
 
 def forgotten(decision: Decision | str) -> Event:
-    """Return the event of a decision whose reward is no longer awaited."""
+    """Return the event of a decision whose reward is no longer awaited.
+
+    Examples
+    --------
+    >>> forgotten("monday")
+    {'event': 'forget', 'id': 'monday'}
+    """
     return {"event": "forget", "id": _id(decision)}
 
 
 def observed(action: Any, belief: Any, reward: Any, context: Any = None) -> Event:
-    """Return the event of rounds that somebody else decided; the arguments are those of `Bandit.observe`."""
+    """Return the event of rounds that somebody else decided; the arguments are those of `Bandit.observe`.
+
+    Examples
+    --------
+    >>> observed("a", [1.0], 2.0)["event"]
+    'observe'
+    """
     many = np.ndim(reward) > 0
     if many:
         belief, context = separate(belief), separate(context)
@@ -95,7 +141,13 @@ def observed(action: Any, belief: Any, reward: Any, context: Any = None) -> Even
 
 
 def added(actions: Any) -> Event:
-    """Return the event of actions that were added; the argument is that of `Bandit.add_actions`."""
+    """Return the event of actions that were added; the argument is that of `Bandit.add_actions`.
+
+    Examples
+    --------
+    >>> added({"hybrid": [0.6, 0.5]})
+    {'event': 'add', 'names': ['hybrid'], 'vectors': [[0.6, 0.5]]}
+    """
     if isinstance(actions, Mapping) or hasattr(actions, "columns"):
         found = Actions(actions)
         assert found.names is not None
@@ -107,30 +159,65 @@ def added(actions: Any) -> Event:
 
 
 def retired(actions: Any) -> Event:
-    """Return the event of actions that were retired; the argument is that of `Bandit.retire`."""
+    """Return the event of actions that were retired; the argument is that of `Bandit.retire`.
+
+    Examples
+    --------
+    >>> retired("early")
+    {'event': 'retire', 'actions': ['early']}
+    """
     many = hasattr(actions, "__iter__") and not isinstance(actions, (str, bytes))
     items = list(actions) if many else [actions]
     return {"event": "retire", "actions": [_check.name("events.retired", item) for item in items]}
 
 
 def renamed(action: Any, name: Any) -> Event:
-    """Return the event of an action that got another name; the arguments are those of `Bandit.rename`."""
+    """Return the event of an action that got another name; the arguments are those of `Bandit.rename`.
+
+    Examples
+    --------
+    >>> renamed("hybrid", "hybrid 2")
+    {'event': 'rename', 'action': 'hybrid', 'name': 'hybrid 2'}
+    """
     own = (_check.name("events.renamed", one) for one in (action, name))
     return {"event": "rename", **dict(zip(("action", "name"), own, strict=True))}
 
 
 def policy(policy: Policy) -> Event:
-    """Return the event of another policy."""
+    """Return the event of another policy.
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> policy(oc.Thompson())["event"]
+    'policy'
+    """
     return {"event": "policy", "policy": _config("policy", policy)}
 
 
 def fitted(fit: Fitted) -> Event:
-    """Return the event of fitted hyperparameters, as `Bandit.fit_hyperparameters` returned them."""
+    """Return the event of fitted hyperparameters, as `Bandit.fit_hyperparameters` returned them.
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> model = oc.KernelModel(oc.kernels.Product(oc.kernels.RBF(1.0), oc.kernels.RBF(1.0)), ridge=1.0)
+    >>> fitted(Fitted(model, noise=0.1, log_likelihood=-3.0, log_likelihood_before=-4.0))["event"]
+    'fit'
+    """
     return {"event": "fit", "model": _config("model", fit.model)}
 
 
 def merged(other: Bandit) -> Event:
-    """Return the event of a merge; it holds what the other bandit has learnt, so make it before the other goes on."""
+    """Return the event of a merge; it holds what the other bandit has learnt, so make it before the other goes on.
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> bandit = oc.Bandit(["a", "b"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB())
+    >>> sorted(merged(bandit))
+    ['bandit', 'event']
+    """
     with other._lock:
         content = _memory.written(other.memory._replace(policy=Greedy()))  # a merge does not depend on the policy
     return {"event": "merge", "bandit": base64.b64encode(_storage.to_bytes(*content)).decode()}

@@ -88,6 +88,16 @@ class Explanation:
     at_mean : what would have been chosen if the context had been known to be at the forecast's mean
     changes : (c,) for each dimension the change, or None if there is none within reach
     present : what would be chosen now, if the bandit has learnt since; None if this is the decision as it was made
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> model = oc.LinearModel(oc.features.Bilinear(), ridge=1.0)
+    >>> bandit = oc.Bandit({"early": [1.0, 0.0], "late": [0.0, 1.0]}, model, oc.UCB(beta=0.1))
+    >>> bandit.observe(["early", "late"], [[1.0, 12.0], [1.0, 24.0]], [6.0, 5.0])
+    >>> why = bandit.decide(oc.Gaussian([1.0, 20.0], sd=[0.0, 2.0])).explain()
+    >>> why.action, why.at_mean, [option.action for option in why.options]
+    ('early', 'early', ['early', 'late'])
     """
 
     action: Any

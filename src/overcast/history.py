@@ -124,6 +124,14 @@ class History:
     forecast, sd : (n, c) mean and standard deviation of the beliefs that were decided by, as the bandit corrected them
     quantiles : (n, levels, c) their quantiles at 5, 25, 50, 75 and 95 %
     context : (n, c) what came; NaN if it stayed hidden
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> bandit = oc.Bandit(["red", "blue"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB(), history=10)
+    >>> bandit.learn(bandit.decide(oc.Gaussian([1.0, 0.3], sd=0.1)), reward=2.0)
+    >>> bandit.history.reward, bandit.history.forecast
+    (array([2.]), array([[1. , 0.3]]))
     """
 
     names: tuple[str, ...]

@@ -7,6 +7,7 @@ import inspect
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import overcast as oc
 
@@ -28,16 +29,25 @@ def _documented() -> dict[str, int]:
     return found
 
 
-def test_every_public_name_is_documented_once() -> None:
-    found = _documented()
+def _public() -> dict[str, Any]:
+    """Return all public names: those in `__all__` of the package, and of the modules that stand there."""
     parts = [thing for name in oc.__all__ if inspect.ismodule(thing := getattr(oc, name))]
-    listed = [getattr(module, name) for module in (oc, *parts) for name in getattr(module, "__all__", ())]
-    public = [thing for thing in listed if hasattr(thing, "__qualname__")]
+    assert all(hasattr(module, "__all__") for module in parts)
+    listed = [getattr(module, name) for module in (oc, *parts) for name in module.__all__]
+    return {f"{thing.__module__}.{thing.__qualname__}": thing for thing in listed if hasattr(thing, "__qualname__")}
+
+
+def test_every_public_name_is_documented_once() -> None:
+    found, public = _documented(), _public()
     assert len(public) > 100
-    missing = {f"{thing.__module__}.{thing.__qualname__}" for thing in public} - set(found)
-    assert not missing
+    assert not set(public) - set(found)
     twice = {name for name, times in found.items() if times > 1}
     assert not twice
+
+
+def test_every_public_name_has_an_example() -> None:
+    """They run as doctests with the tests."""
+    assert [name for name, thing in _public().items() if ">>> " not in (inspect.getdoc(thing) or "")] == []
 
 
 def test_the_results_of_the_paper_are_of_its_size() -> None:

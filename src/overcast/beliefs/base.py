@@ -103,6 +103,15 @@ class Belief(Beliefs):
     estimates. A belief that knows more overrides `moments`, `cloud`, `_cdf` and `_quantile` (which `cdf` and `quantile`
     call with checked arrays), `_moved` and `_selected` (which `moved` and `select` call). Answers that only draws could
     give raise `NoClosedForm`. `belief_from_json` finds the class by its name. Beliefs are immutable.
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> belief = oc.Gaussian([18.0, 0.4], sd=[2.0, 0.1])
+    >>> belief.dim, belief.mean(), belief.cov().diagonal().round(2)
+    (2, array([18. ,  0.4]), array([4.  , 0.01]))
+    >>> belief.sample(3, np.random.default_rng(0)).shape
+    (3, 2)
     """
 
     #: names of the dimensions, None if they have none
@@ -381,4 +390,15 @@ class Belief(Beliefs):
 
 
 class NoClosedForm(ValueError):  # noqa: N818 - it names a state of affairs, not a mistake
-    """There is no exact answer here; the message says how to get one from draws."""
+    """There is no exact answer here; the message says how to get one from draws.
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> bell = oc.features.Function(lambda actions, contexts: np.ones((len(actions), len(contexts), 1)), 1)
+    >>> try:
+    ...     bell.expected([[0.0]], oc.Gaussian([18.0], sd=2.0))
+    ... except oc.NoClosedForm as error:
+    ...     print(error)
+    Function: the expectation under Gaussian has no exact form that can be computed; pass samples= to average over draws
+    """

@@ -38,6 +38,15 @@ class Calibration:
     stated : (t, 2, c) the forecasts' means, and the size of error that they state for themselves
     reaches : (t, c) the largest nominal level of which each forecast bounds a central interval
     beyond : (t, c) whether outcomes lie outside all values that their forecasts name
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> forecasts = [oc.Gaussian([15.0], sd=2.0)] * 40
+    >>> outcomes = 15.0 + np.linspace(-4.0, 4.0, 40)
+    >>> found = oc.calibration.check(forecasts, outcomes, ["temp"])
+    >>> found.coverage(0.8), found.pit.shape
+    (array([0.6]), (40, 1))
     """
 
     names: tuple[str, ...]

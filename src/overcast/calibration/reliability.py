@@ -32,6 +32,14 @@ class Reliability:
     probabilities, happened : (t,) the forecasts, and whether it happened
     values, frequencies, counts : (v,) the probabilities that came up, how often it happened then, and their number
     low, high : (v,) the band of frequencies if forecasts were right
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> forecasts = [oc.Gaussian([mean], sd=1.0) for mean in (-2.0, -1.0, 1.0, 2.0)]
+    >>> event = oc.calibration.verify(forecasts, [-1.5, -2.0, 0.5, 3.0], ["temp"], event="temp < 0").event
+    >>> event.probabilities.round(2), event.happened
+    (array([0.98, 0.84, 0.16, 0.02]), array([ True,  True, False, False]))
     """
 
     text: str

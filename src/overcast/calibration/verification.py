@@ -53,6 +53,17 @@ class Verification:
     event : probabilities of the event against what happened; None unless an event was given
     parts : the same for each group, by its label; empty unless groups were given
     climate, last : (t, c) scores of climatology and persistence
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> rng = np.random.default_rng(0)
+    >>> outcomes = rng.normal(15.0, 5.0, 200)
+    >>> centres = outcomes + rng.normal(0.0, 2.0, 200)
+    >>> forecasts = [oc.Gaussian([centre], sd=2.0) for centre in centres]
+    >>> found = oc.calibration.verify(forecasts, outcomes, ["temp"])
+    >>> found.skill_climatology.round(2), found.sharpness.round(2)
+    (array([0.59]), array([5.13]))
     """
 
     calibration: Calibration

@@ -126,7 +126,16 @@ class Client:
 
 
 class RemoteBandit:
-    """A bandit of the service, with the methods of `Bandit`; made by `Client.bandit`."""
+    """A bandit of the service, with the methods of `Bandit`; made by `Client.bandit`.
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> client = oc.Client("http://127.0.0.1:8765", "a key")
+    >>> client.bandit("irrigation")
+    RemoteBandit('http://127.0.0.1:8765', 'irrigation')
+    >>> client.close()
+    """
 
     def __init__(self, client: Client, name: str) -> None:
         self.name, self._client, self._path = name, client, messages.bandit_path(name)
@@ -250,7 +259,18 @@ class AsyncClient:
 
 
 class AsyncRemoteBandit:
-    """A bandit of the service, with the methods of `Bandit` as coroutines; made by `AsyncClient.bandit`."""
+    """A bandit of the service, with the methods of `Bandit` as coroutines; made by `AsyncClient.bandit`.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> import overcast as oc
+    >>> async def made():
+    ...     async with oc.AsyncClient("http://127.0.0.1:8765", "a key") as client:
+    ...         return client.bandit("irrigation")
+    >>> asyncio.run(made())
+    AsyncRemoteBandit('http://127.0.0.1:8765', 'irrigation')
+    """
 
     def __init__(self, client: AsyncClient, name: str) -> None:
         self.name, self._client, self._path = name, client, messages.bandit_path(name)

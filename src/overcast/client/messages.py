@@ -27,6 +27,12 @@ class ServiceError(Exception):
     status : of HTTP; None if there was no answer
     code : of the error, e.g. `conflict`; `no_answer` if there was none
     field : of the request that was wrong; None if none was
+
+    Examples
+    --------
+    >>> error = ServiceError(409, "conflict", "another reward was given")
+    >>> error.status, error.code
+    (409, 'conflict')
     """
 
     def __init__(self, status: int | None, code: str, message: str, field: str | None = None) -> None:
@@ -44,6 +50,12 @@ class Decided(NamedTuple):
     score : what the policy ranked it by
     probability : with which it was taken; None if the policy does not know it
     position : of the last row of the log that the decision rests on
+
+    Examples
+    --------
+    >>> decided = Decided("monday", "late", mean=5.1, width=0.4, score=5.5, probability=1.0, position=7)
+    >>> decided.action
+    'late'
     """
 
     id: str

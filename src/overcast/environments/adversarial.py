@@ -28,6 +28,14 @@ class Adversarial(VectorEnvironment):
     choices : number of ensembles that the adversary picks from
     members : number of members of each ensemble
     noise : standard deviation of the reward noise
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> env = Adversarial(k=5)
+    >>> runs = oc.simulate(env, oc.LinearModel(env.features), oc.UCB(), steps=10, trials=2)
+    >>> runs.expected_regret.shape
+    (2, 10)
     """
 
     k: int = 10

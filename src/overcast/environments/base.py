@@ -36,6 +36,13 @@ class Round(NamedTuple):
     rewards : (k,) f(x, c_t) of every action, without noise
     expected : (k,) E_mu f(x, c) of every action
     epsilon : epsilon_t, added to the reward of the action taken; (k,) if it depends on the action
+
+    Examples
+    --------
+    >>> from overcast.environments import CoinFlip
+    >>> now = CoinFlip(p=0.6).start(np.random.default_rng(0)).step([])
+    >>> now.context, now.rewards, now.expected
+    (array([1., 0.]), array([0., 1.]), array([0.6, 0.4]))
     """
 
     belief: Belief
@@ -54,6 +61,13 @@ class Trial(Protocol):
 
     It may also have `theta` (d,), the true parameter under the environment's `features`, or `norm`, the norm of the
     reward function under the environment's `kernel`.
+
+    Examples
+    --------
+    >>> from overcast.environments import CoinFlip
+    >>> trial = CoinFlip().start(np.random.default_rng(0))
+    >>> trial.step([]).rewards
+    array([0., 1.])
     """
 
     actions: Array  # (k, a)
@@ -64,13 +78,30 @@ class Trial(Protocol):
 
 @runtime_checkable
 class Environment(Protocol):
-    """What `simulate` needs: `start` returns a fresh trial, whose luck comes from the generator."""
+    """What `simulate` needs: `start` returns a fresh trial, whose luck comes from the generator.
+
+    Examples
+    --------
+    >>> from overcast.environments import CoinFlip
+    >>> isinstance(CoinFlip(), Environment), CoinFlip().start(np.random.default_rng(0)).actions
+    (True, array([[1., 0.],
+           [0., 1.]]))
+    """
 
     def start(self, rng: np.random.Generator) -> Trial: ...
 
 
 class Rounds(NamedTuple):
-    """One round of r trials in lock-step: the fields of `Round` with a leading axis."""
+    """One round of r trials in lock-step: the fields of `Round` with a leading axis.
+
+    Examples
+    --------
+    >>> from overcast.environments import Synthetic
+    >>> trials = Synthetic(k=20).start_all([np.random.default_rng(seed) for seed in range(3)])
+    >>> now = trials.step(np.empty((3, 0), dtype=np.intp))
+    >>> now.rewards.shape, now.of(0).rewards.shape
+    ((3, 20), (20,))
+    """
 
     belief: BeliefStack
     context: Array  # (r, c)
@@ -90,7 +121,15 @@ class Rounds(NamedTuple):
 
 
 class Trials(ABC):
-    """r trials in lock-step."""
+    """r trials in lock-step.
+
+    Examples
+    --------
+    >>> from overcast.environments import Synthetic
+    >>> trials = Synthetic(k=20).start_all([np.random.default_rng(seed) for seed in range(3)])
+    >>> trials.actions.shape
+    (3, 20, 5)
+    """
 
     actions: Array  # (k, a) shared or (r, k, a)
     #: the true parameter under the environment's own features, (d,) or (r, d); None if there is none
@@ -104,7 +143,14 @@ class Trials(ABC):
 
 
 class VectorEnvironment(ABC):
-    """An environment that runs its trials in lock-step; `start` returns a single trial."""
+    """An environment that runs its trials in lock-step; `start` returns a single trial.
+
+    Examples
+    --------
+    >>> from overcast.environments import Synthetic
+    >>> isinstance(Synthetic(), VectorEnvironment)
+    True
+    """
 
     #: the map in which rewards are linear, if there is one
     features: FeatureMap

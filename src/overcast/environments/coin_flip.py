@@ -25,6 +25,14 @@ class CoinFlip(VectorEnvironment):
     ----------
     p : probability of c = 1
     noise : standard deviation of the reward noise
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> env = CoinFlip(p=0.6)
+    >>> runs = oc.simulate(env, oc.LinearModel(env.features), oc.UCB(), steps=10, trials=2)
+    >>> runs.expected_regret.shape
+    (2, 10)
     """
 
     p: float = 0.6

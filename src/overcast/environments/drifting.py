@@ -30,6 +30,14 @@ class Drifting(VectorEnvironment):
     noise : standard deviation of the reward noise
     variance : variance of the context around its forecast
     speed : angle in radians by which theta turns each round; with 0 theta stays the same
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> env = Drifting(k=20)
+    >>> runs = oc.simulate(env, oc.LinearModel(env.features), oc.UCB(), steps=10, trials=2)
+    >>> runs.expected_regret.shape
+    (2, 10)
     """
 
     k: int = 50

@@ -37,6 +37,14 @@ class RKHS(VectorEnvironment):
     points : number of points of the expansion, drawn anew for each trial
     noise : standard deviation of the reward noise
     deviations : standard deviations of the forecasts, all equally likely
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> env = RKHS(k=20)
+    >>> runs = oc.simulate(env, oc.KernelModel(env.kernel, ridge=1.0), oc.UCB(), steps=10, trials=2)
+    >>> runs.expected_regret.shape
+    (2, 10)
     """
 
     kernel: AnyKernel = field(default=Product(RBF(0.2), RBF(0.1)))

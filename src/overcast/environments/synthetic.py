@@ -27,6 +27,14 @@ class Synthetic(VectorEnvironment):
     dim : dimension of actions and of contexts
     noise : standard deviation of the reward noise
     variance : variance of the context around its forecast
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> env = Synthetic(k=20)
+    >>> runs = oc.simulate(env, oc.LinearModel(env.features), oc.UCB(), steps=10, trials=2)
+    >>> runs.expected_regret.shape
+    (2, 10)
     """
 
     k: int = 100

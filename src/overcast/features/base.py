@@ -21,6 +21,15 @@ class FeatureMap(ABC):
     """phi(x, c) in R^d; the reward is assumed linear in it: f(x, c) = phi(x, c)^T theta.
 
     A map whose features are products derives from `Separable`; any other derives from `Dense`.
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> phi = oc.features.Bilinear()
+    >>> isinstance(phi, FeatureMap), phi([[1.0, 2.0]], [[3.0]]).tolist()
+    (True, [[[3.0, 6.0]]])
+    >>> phi.expected([[1.0, 2.0]], oc.Gaussian([3.0], 1.0))
+    array([[3., 6.]])
     """
 
     @abstractmethod

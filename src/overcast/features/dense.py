@@ -61,6 +61,13 @@ class Dense(FeatureMap):
 
     Expectations are exact if the belief has finite support. A map overrides `_prepare` if it knows more expectations,
     or if it can compute something once for fixed actions.
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> gap = oc.features.Function(lambda actions, contexts: (actions[:, None] - contexts[None]) ** 2, 1)
+    >>> isinstance(gap, Dense), gap.expected([[1.0]], oc.Ensemble([[0.0], [3.0]]))
+    (True, array([[2.5]]))
     """
 
     def _prepare(self, actions: Array, c: int) -> Prepared:

@@ -27,6 +27,15 @@ class View(NamedTuple):
     terms : the expected features are linear in these; each design has its own form of them
     beliefs : the beliefs themselves; their covariance is computed only on demand
     excess : variance that sampling adds to the features, as a share of the variance they have anyway
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import overcast as oc
+    >>> design = oc.features.Bilinear().at(np.array([[1.0], [2.0]]), 1)
+    >>> view = design.view(oc.Gaussian([3.0], 1.0))
+    >>> view.terms, view.excess
+    (array([3.]), 0.0)
     """
 
     terms: Array
@@ -41,6 +50,11 @@ class Row(NamedTuple):
     cov : (..., d (d + 1) / 2) their covariance under the belief, folded (`_linalg.folded`); None unless requested
     block : (...) number of the block; None if the map has no blocks
     seen : moments of the context terms under the belief, from which standard features follow; None without those
+
+    Examples
+    --------
+    >>> Row(psi=np.array([1.0, 18.0])).psi
+    array([ 1., 18.])
     """
 
     psi: Array
@@ -62,6 +76,14 @@ class Design(ABC):
     All methods work for one bandit, and for r trials in lock-step, where arrays carry a leading axis r. Actions are
     (k, a), or (r, k, a) if each trial has its own. `shape` gives the shape of the parameters theta, and matrices M over
     them have one axis more: (d,) and (d, d), or (blocks, d) and (blocks, d, d).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import overcast as oc
+    >>> design = oc.features.Bilinear().at(np.array([[1.0, 0.0], [0.0, 1.0]]), 2)
+    >>> design.k, design.shape
+    (2, (4,))
     """
 
     #: shape of theta: (d,), or (blocks, d) if the map has blocks

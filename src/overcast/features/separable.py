@@ -33,6 +33,13 @@ class Separable(FeatureMap):
 
     phi_i(x, c) = z_{j(i)}(x) s_{m(i)}(c), so phi is linear in the statistic s(c), and its expectation needs only
     E_mu[s(c)], however many actions there are.
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> phi = oc.features.Polynomial(2)
+    >>> isinstance(phi, Separable), phi.expected([[1.0]], oc.Gaussian([3.0], sd=2.0))
+    (True, array([[ 1.,  3., 13.,  1.,  3.,  1.]]))
     """
 
     @abstractmethod

@@ -23,7 +23,15 @@ Term = tuple["Kernel", "Kernel"]
 
 
 class AnyKernel(ABC):
-    """What both kinds of kernel share. Code that takes either treats a `Kernel` as one of the joined vector (x, c)."""
+    """What both kinds of kernel share. Code that takes either treats a `Kernel` as one of the joined vector (x, c).
+
+    Examples
+    --------
+    >>> from overcast import kernels
+    >>> both = kernels.RBF(0.5), kernels.Product(kernels.RBF(0.5), kernels.RBF(1.0))
+    >>> [isinstance(kernel, AnyKernel) for kernel in both]
+    [True, True]
+    """
 
     @abstractmethod
     def terms(self, a: int) -> tuple[Term, ...]:
@@ -41,7 +49,15 @@ class AnyKernel(ABC):
 
 
 class JointKernel(AnyKernel):
-    """A kernel k((x, c), (x', c')) that takes action and context as two arguments."""
+    """A kernel k((x, c), (x', c')) that takes action and context as two arguments.
+
+    Examples
+    --------
+    >>> from overcast import kernels
+    >>> both = kernels.RBF(0.5), kernels.Product(kernels.RBF(0.5), kernels.RBF(1.0))
+    >>> [isinstance(kernel, JointKernel) for kernel in both]
+    [False, True]
+    """
 
     def __add__(self, other: AnyKernel) -> JointSum:
         from overcast.kernels.composite import JointSum

@@ -64,7 +64,14 @@ class Scaled(_Multiple, Kernel):
 
 @dataclass(frozen=True)
 class JointScaled(_Multiple, JointKernel):
-    """The multiple scale * k((x, c), (x', c')) of a kernel of actions and contexts, written `scale * kernel`."""
+    """The multiple scale * k((x, c), (x', c')) of a kernel of actions and contexts, written `scale * kernel`.
+
+    Examples
+    --------
+    >>> from overcast.kernels import RBF, Product
+    >>> 2.0 * Product(RBF(0.5), RBF(1.0))
+    JointScaled(kernel=Product(action_kernel=RBF(lengthscale=0.5), context_kernel=RBF(lengthscale=1.0)), scale=2.0)
+    """
 
 
 @dataclass(frozen=True)
@@ -124,6 +131,12 @@ class JointSum(_Total, JointKernel):
     """The sum of kernels of actions and contexts, written `kernel + kernel`.
 
     A kernel of vectors among them is a kernel of the vector (x, c), such as an intercept `Constant()`.
+
+    Examples
+    --------
+    >>> from overcast.kernels import RBF, Constant, Product
+    >>> Product(RBF(0.5), RBF(1.0)) + Constant()
+    JointSum(kernels=(Product(action_kernel=RBF(lengthscale=0.5), context_kernel=RBF(lengthscale=1.0)), Constant()))
     """
 
 

@@ -22,6 +22,15 @@ class Estimate(NamedTuple):
 
     mean : (k,) psi^T theta-hat
     width : (k,) the norm of psi under V^-1; beta times it is half the confidence interval
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> bandit = oc.Bandit([[1.0], [2.0]], oc.LinearModel(oc.features.Bilinear(), ridge=1.0), oc.UCB(beta=1.0))
+    >>> bandit.observe(0, [1.0], 3.0)
+    >>> mean, width = bandit.estimate([1.0])
+    >>> mean, width.round(3)
+    (array([1.5, 3. ]), array([0.707, 1.414]))
     """
 
     mean: Array
@@ -35,6 +44,11 @@ class Progress(NamedTuple):
     log_det : log(det V_{t-1} / det V_0)
     ridge : lambda, or None if the paper's confidence sets do not cover the model
     actions : k, the number of actions
+
+    Examples
+    --------
+    >>> Progress(round=1, log_det=0.0, ridge=1.0, actions=5).round
+    1
     """
 
     round: int | Steps
@@ -49,6 +63,11 @@ class Parameters(NamedTuple):
     noise : standard deviation of the noise of rewards
     ridge : lambda
     theta : theta-hat, by name of the feature
+
+    Examples
+    --------
+    >>> Parameters(noise=0.5, theta={"x1 c1": 2.0}).theta
+    {'x1 c1': 2.0}
     """
 
     noise: float | None = None
@@ -64,6 +83,13 @@ class Learner(ABC):
     list with one of them per trial. No method except `learn` changes what later calls return.
 
     A learner must give the four abstract methods. The others serve policies that need more than mean and width.
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> learner = oc.LinearModel(oc.features.Bilinear(), ridge=1.0).start(np.array([[1.0], [2.0]]), 1)
+    >>> learner.estimate(learner.view(oc.Gaussian([1.0], 0.1))).mean
+    array([0., 0.])
     """
 
     #: whether products are so large that BLAS would start threads for them, which is slower at our sizes
@@ -155,7 +181,15 @@ class Learner(ABC):
 
 
 class LastingLearner(Learner):
-    """The learner of one bandit, which can be written to a file and added to another."""
+    """The learner of one bandit, which can be written to a file and added to another.
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> learner = oc.LinearModel(oc.features.Bilinear(), ridge=1.0).start(np.array([[1.0], [2.0]]), 1)
+    >>> isinstance(learner, LastingLearner)
+    True
+    """
 
     #: the named tuple that its evidence is, from whose annotations a file is read; None for a bare number or array
     evidence_type: Any = None
@@ -198,7 +232,15 @@ class LastingLearner(Learner):
 
 
 class Model(ABC):
-    """The configuration of an estimator; `start` gives the state that learns."""
+    """The configuration of an estimator; `start` gives the state that learns.
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> model = oc.LinearModel(oc.features.Bilinear(), ridge=1.0)
+    >>> isinstance(model, Model), isinstance(model.start(np.array([[1.0], [2.0]]), 1), Learner)
+    (True, True)
+    """
 
     #: whether the model learns from a revealed context
     uses_context: bool = True

@@ -20,6 +20,16 @@ class Outlook:
     mean : psi^T theta-hat
     width : the norm of psi under V^-1: one standard deviation of the mean where a reward has `noise`
     available : (k,) which actions may be taken, or None for all; the others are never chosen
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> class Cautious(oc.policies.Policy):
+    ...     def scores(self, outlook, progress, rng):
+    ...         return outlook.mean - outlook.width
+    >>> bandit = oc.Bandit([[1.0], [2.0]], oc.LinearModel(oc.features.Bilinear(), ridge=1.0), Cautious())
+    >>> bandit.decide([1.0]).index
+    0
     """
 
     __slots__ = ("_learner", "_view", "available", "estimate", "mean", "width")

@@ -39,6 +39,14 @@ class Runs(Record):
     calibrated : whether the environment draws contexts from the beliefs
     revealed : the share of rounds whose context is revealed in the observed setting
     delay : the number of further decisions before a reward arrives
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> env = oc.environments.CoinFlip()
+    >>> runs = oc.simulate(env, oc.LinearModel(env.features), oc.UCB(), steps=50, trials=4)
+    >>> runs.regret.shape, runs.setting, bool((runs.clairvoyant_regret >= runs.regret).all())
+    ((4, 50), 'hidden', True)
     """
 
     model: Model

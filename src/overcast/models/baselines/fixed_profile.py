@@ -41,6 +41,14 @@ class FixedProfile(Model):
     ----------
     features : phi
     ridge : lambda > 0
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> bandit = oc.Bandit({"a": [1.0], "b": [2.0]}, FixedProfile(oc.features.Bilinear()), oc.UCB(beta=1.0))
+    >>> bandit.learn(bandit.decide(oc.Gaussian([1.0], 0.1)), reward=3.0)
+    >>> bandit.learnt.rounds
+    1
     """
 
     features: FeatureMap

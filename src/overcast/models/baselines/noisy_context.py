@@ -40,6 +40,15 @@ class NoisyContext(Model):
     ----------
     features : phi
     ridge : lambda > 0
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> model = NoisyContext(oc.features.Bilinear())
+    >>> bandit = oc.Bandit({"a": [1.0], "b": [2.0]}, model, oc.UCB(beta=1.0), samples=1)
+    >>> bandit.learn(bandit.decide(oc.Gaussian([1.0], 0.1)), reward=3.0)
+    >>> bandit.learnt.rounds
+    1
     """
 
     features: FeatureMap

@@ -38,6 +38,16 @@ class Fitted(NamedTuple):
         standard deviation noise * width, so that `UCB(z * noise)` adds z standard deviations
     log_likelihood : log p of the rewards under this model
     log_likelihood_before : log p of the rewards under the model that the search started from, which is never higher
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> model = oc.KernelModel(oc.kernels.Product(oc.kernels.RBF(1.0), oc.kernels.RBF(1.0)), ridge=1.0)
+    >>> bandit = oc.Bandit({"low": [0.0], "high": [1.0]}, model, oc.UCB())
+    >>> bandit.observe(["low", "high"] * 10, [[i / 20] for i in range(20)], [i % 2 + i / 20 for i in range(20)])
+    >>> fitted = bandit.fit_hyperparameters()
+    >>> fitted.log_likelihood > fitted.log_likelihood_before
+    True
     """
 
     model: KernelModel
