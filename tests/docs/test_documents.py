@@ -9,6 +9,7 @@ import pytest
 
 import overcast as oc
 from overcast.cli import main
+from overcast.cli.extras import PURPOSES
 from real_data import FOLDER, needs
 
 ROOT = Path(__file__).parents[2]
@@ -36,6 +37,19 @@ def test_the_paper_is_cited_as_it_was_published() -> None:
     link = re.findall(r"url: (\S+)", citation)
     assert len(link) == 1
     assert f'Paper = "{link[0]}"' in read("pyproject.toml")
+
+
+def test_the_front_page_is_short_and_names_every_extra() -> None:
+    page = read("README.md")
+    assert len(page.splitlines()) < 150
+    assert set(re.findall(r"`'\.\[(\w+)\]'`", page)) == set(PURPOSES)
+
+
+def test_the_guide_names_every_target_of_make_that_says_what_it_does() -> None:
+    targets = re.findall(r"^([a-z-]+):.*##", read("Makefile"), re.MULTILINE)
+    assert len(targets) > 15
+    guide = read("CONTRIBUTING.md") + read("README.md")
+    assert [name for name in targets if f"make {name}" not in guide] == []
 
 
 def test_links_to_files_lead_somewhere() -> None:

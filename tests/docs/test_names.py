@@ -18,7 +18,7 @@ from examples import modules
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))
 DOCUMENTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SUPPORT.md", *PAGES)
-FILES = {"csv", "html", "json", "md", "parquet", "pdf", "png", "py", "toml", "txt"}
+FILES = {"csv", "html", "json", "md", "parquet", "pdf", "png", "py", "toml", "txt", "yaml"}
 OTHERS = {"concurrent"}  # packages of others
 
 #: what lower-case words at the start of a path stand for, besides the package's modules
@@ -56,10 +56,13 @@ def expressions(document: str) -> Iterator[ast.expr]:
 
 @cache
 def words_of_the_sources() -> set[str]:
-    """Return all names in the package's sources, and the words of strings such as names of commands; no docstrings."""
+    """Return all names in the package's sources, and the words of strings such as names of commands; of docstrings only
+    those of their examples."""
     words: set[str] = set()
     for path in (ROOT / "src").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        source = path.read_text(encoding="utf-8")
+        words.update(re.findall(r"\w+", " ".join(re.findall(r"^ +>>> (.*)", source, re.MULTILINE))))
+        for node in ast.walk(ast.parse(source)):
             names = (getattr(node, part, None) for part in ("id", "attr", "arg", "name"))
             words.update(name for name in names if isinstance(name, str))
             for child in () if isinstance(node, ast.Expr) else ast.iter_child_nodes(node):
@@ -138,7 +141,8 @@ def test_paths_in_code_font_exist(document: str) -> None:
 def test_single_words_in_code_font_are_names_in_the_sources(document: str) -> None:
     used = words_of_the_sources()
     defined = re.findall(r"^>>> (?:class )?(\w+)", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
-    known = used | set(defined) | {"constraints", "EXAMPLES", "OVERCAST_DATA"}
+    files = {path.name for path in ROOT.iterdir()}
+    known = used | set(defined) | files | {"constraints", "EXAMPLES", "OVERCAST_DATA"}
     words = [path for node in expressions(document) if (path := path_of(node)) and len(path) == 1]
     assert [word for (word,) in words if word not in known] == []
 
