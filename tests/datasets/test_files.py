@@ -187,3 +187,10 @@ def test_a_file_in_the_place_of_the_folder_is_named(tmp_path: Path) -> None:
     path = written(tmp_path, "", "a.csv")
     with refused(FileNotFoundError, str(path), "expected a folder with a.csv", "found a file"):
         files.find(path, ("a.csv",), "a.csv")
+
+
+def test_comments_may_stand_before_the_columns(tmp_path: Path) -> None:
+    path = written(tmp_path, "# station 11120, Innsbruck\n\n  # units: degrees\nobs;m1\n1,5;2,0\n#3;4\n")
+    assert files.delimiter(path) == ";"
+    assert list(files.table(path, ["obs"], ";")) == [(5, {"obs": "1.5", "m1": "2.0"}), (6, {"obs": "#3", "m1": "4"})]
+    assert list(files.table(written(tmp_path, "# nothing else\n"), [])) == []

@@ -7,6 +7,7 @@ import io
 import math
 import re
 from collections.abc import Iterator, Sequence
+from itertools import dropwhile
 from pathlib import Path
 
 #: what may stand between the cells of a table, the first one where several are as frequent
@@ -32,9 +33,14 @@ def lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
             yield number, text.rstrip("\r\n")
 
 
+def _of_table(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a table from that of its columns on; comments may stand before it, each behind a #."""
+    return dropwhile(lambda line: line[1].lstrip().startswith("#"), lines(path, "utf-8-sig"))
+
+
 def delimiter(path: Path) -> str:
     """Return what stands between the cells of a table, by its first line; a space means any number of them."""
-    first = next((text for _, text in lines(path, "utf-8-sig")), "")
+    first = next((text for _, text in _of_table(path)), "")
     outside = re.sub(r'"[^"]*"', "", first)
     counts = {mark: outside.count(mark) for mark in DELIMITERS}
     best = max(counts, key=lambda mark: counts[mark])
@@ -48,7 +54,7 @@ def table(path: Path, needed: Sequence[str], mark: str = ",") -> Iterator[tuple[
 
     `mark` stands between cells. If it is no comma, a comma within a number is a decimal point.
     """
-    numbered = lines(path, "utf-8-sig")
+    numbered = _of_table(path)
     number, first = next(numbered, (1, ""))
     columns = _cells(path, number, first, mark) if first else []
     wrong = [f"{name} is missing" for name in needed if name not in columns]
