@@ -102,6 +102,12 @@ linkcheck: $(VENV)/docs  ## links to other sites, which need a network
 judge-recalibration: $(VENV)/dev  ## recalibration against EMOS on sliding windows; resumes what was interrupted
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=benchmarks $(BIN)/python -m recalibration.judge --data $(DATA) --keep benchmarks/recalibration/results.json
 
+judge-policies: $(VENV)/dev  ## other policies without numbers against themselves, tuned, on the held-out problems
+	for policy in thompson ids mostly-greedy; do \
+		PYTHONPATH=benchmarks $(BIN)/python -m untuned.judge --part held-out --policy $$policy --setting hidden --trials 30 \
+			--keep benchmarks/untuned/results.json || exit 1; \
+	done
+
 judge: $(VENV)/dev  ## the default against tuned opponents on problems in many units; resumes what was interrupted
 	PYTHONPATH=benchmarks $(BIN)/python -m untuned.judge --part all --keep benchmarks/untuned/results.json
 

@@ -3,7 +3,8 @@
 The opponents are the paper's UCB with ridge one and the best beta of its grid, chosen for each horizon on trials of
 another seed: in the problem's own units ("own"), on standardised coordinates with betas in the unit of the rewards
 ("standard"), and without the offset of the rewards too ("strict"). The default sees raw units and has no number to
-choose. Ratios compare mean expected regrets over paired trials.
+choose. Ratios compare mean expected regrets over paired trials. With `--policy`, another policy without numbers is
+judged in the same way, against itself with ridge one and the best number of a grid, "own" and "standard".
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import json
 import re
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,15 +35,17 @@ from overcast.policies import Policy
 from overcast.policies.outlook import Outlook
 from overcast.simulation import Setting
 from untuned.problems import PARTS, Problem, Shown, Waves, problems
-from untuned.report import Row, draw, keep, ratio, table
+from untuned.report import SETTINGS, Row, draw, keep, ratio, table
 
 BETAS = 0.5, 1.0, 2.0, 5.0, 10.0
-POLICIES: dict[str, Policy] = {
-    "ucb": oc.UCB(),
-    "thompson": oc.Thompson(),
-    "ids": oc.IDS(),
-    "mostly-greedy": oc.MostlyGreedy(),
+POLICIES: dict[str, Callable[..., Policy]] = {
+    "ucb": oc.UCB,
+    "thompson": oc.Thompson,
+    "ids": oc.IDS,
+    "mostly-greedy": oc.MostlyGreedy,
 }
+#: what opponents choose from; the best scale of posterior sampling is the noise, which is 0.1 to 1 in the family
+GRIDS = dict.fromkeys(POLICIES, BETAS) | {"thompson": (0.1, 0.2, 0.5, 1.0, 2.0)}
 OPPONENTS: tuple[Shown, ...] = get_args(Shown)
 #: rounds after which coverage is counted
 WATCHED = 30, 100, 300, 1000
@@ -63,6 +66,12 @@ class Job:
     trials: int
     folder: Path
     again: bool = False
+    regret_only: bool = False
+
+    @property
+    def opponents(self) -> Path:
+        """The file of what tuned opponents with the same policy do."""
+        return self.path("opponents" if self.policy == "ucb" else f"{self.policy}-opponents")
 
     @property
     def label(self) -> str:
@@ -76,7 +85,7 @@ class Job:
     @property
     def covers(self) -> bool:
         """Whether coverage is counted."""
-        return self.policy == "ucb" and self.problem.well_specified
+        return self.policy == "ucb" and self.problem.well_specified and not self.regret_only
 
     def path(self, kind: str) -> Path:
         """Return the file for results of a kind; its name changes with what they depend on."""
@@ -88,7 +97,7 @@ class Job:
 def judge(job: Job) -> Row:
     """Return the ratios of one job; what was computed before is read from its file unless it is wanted again."""
     start = time.perf_counter()
-    opponents = _kept(job.path("opponents"), lambda: _opponents(job))
+    opponents = _kept(job.opponents, lambda: _opponents(job))
     default = _kept(job.path(job.policy), lambda: _default(job), job.again)
     problem, own = job.problem, default["regret"]
     ratios = {
@@ -120,7 +129,7 @@ def _opponents(job: Job) -> dict[str, Any]:
     """Return for each opponent and horizon the beta chosen, and the regret of each judged trial with it."""
     found: dict[str, Any] = {}
     done: dict[Shown, Any] = {}
-    for shown in OPPONENTS:
+    for shown in OPPONENTS if job.policy == "ucb" else OPPONENTS[:2]:
         seen = job.problem.seen(shown)
         if seen.shown not in done:
             done[seen.shown] = _tuned(job, seen)
@@ -129,11 +138,11 @@ def _opponents(job: Job) -> dict[str, Any]:
 
 
 def _tuned(job: Job, problem: Problem) -> dict[str, Any]:
-    unit = problem.scale if problem.standard else 1.0
+    unit, policy, grid = problem.scale if problem.standard else 1.0, POLICIES[job.policy], GRIDS[job.policy]
     tuning = max(2, job.trials * TUNING // TRIALS)
-    tried = {beta: _regrets(job, problem, oc.UCB(beta * unit), tuning, TUNING_SEED) for beta in BETAS}
-    best = {t: min(BETAS, key=lambda beta: float(np.mean(tried[beta][t]))) for t in map(str, problem.horizons)}
-    judged = {beta: _regrets(job, problem, oc.UCB(beta * unit), job.trials, JUDGING_SEED) for beta in {*best.values()}}
+    tried = {beta: _regrets(job, problem, policy(beta * unit), tuning, TUNING_SEED) for beta in grid}
+    best = {t: min(grid, key=lambda beta: float(np.mean(tried[beta][t]))) for t in map(str, problem.horizons)}
+    judged = {beta: _regrets(job, problem, policy(beta * unit), job.trials, JUDGING_SEED) for beta in {*best.values()}}
     return {t: {"beta": beta, "regret": judged[beta][t]} for t, beta in best.items()}
 
 
@@ -158,7 +167,7 @@ def _at_horizons(problem: Problem, regret: Array) -> dict[str, list[float]]:
 
 def _default(job: Job) -> dict[str, Any]:
     """Return the regret of the default in each judged trial, by horizon, and its coverage by round."""
-    problem, policy = job.problem, POLICIES[job.policy]
+    problem, policy = job.problem, POLICIES[job.policy]()
     if not job.covers:
         regret = _simulate(job, problem, problem.model(), policy, problem.steps, job.trials, JUDGING_SEED)
         return {"regret": _at_horizons(problem, regret), "coverage": {}}
@@ -227,13 +236,23 @@ class Watching(oc.UCB):
         return super().scores(outlook, progress, rng)
 
 
-def jobs(part: str, policy: str, trials: int, pattern: str, folder: Path, again: bool) -> list[Job]:
-    """Return the jobs of a part whose problem's name holds the pattern, the longest first."""
+def jobs(
+    part: str,
+    policy: str,
+    trials: int,
+    pattern: str,
+    folder: Path,
+    again: bool = False,
+    settings: Sequence[str] = SETTINGS,
+    regret_only: bool = False,
+) -> list[Job]:
+    """Return the jobs of a part in these settings whose problem's name holds the pattern, the longest first."""
     found = [
-        Job(problem, setting, policy, trials, folder / part, again)
+        Job(problem, setting, policy, trials, folder / part, again, regret_only)
         for problem in problems(part)
         if fnmatch.fnmatch(problem.name, f"*{pattern}*")
         for setting in problem.settings
+        if problem.certain or setting in settings
     ]
     return sorted(found, key=guess, reverse=True)
 
@@ -244,7 +263,7 @@ def guess(job: Job) -> float:
     if job.path(job.policy).exists() and not job.again:
         return 0.0
     seconds = 120.0 if isinstance(problem.shape, Waves) else 18.0 + 0.012 * problem.k * problem.d
-    return seconds * share * (0.35 if job.path("opponents").exists() else 1.0)
+    return seconds * share * (0.35 if job.opponents.exists() else 1.0)
 
 
 def run(todo: Sequence[Job], executor: Executor | None) -> Iterator[tuple[Job, Row | Exception]]:
@@ -271,17 +290,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--policy", choices=POLICIES, default="ucb")
     parser.add_argument("--trials", type=int, default=TRIALS, help="paired trials; tuning takes half as many")
     parser.add_argument("--only", default="", metavar="PATTERN", help="problems whose name holds this, e.g. 'arms'")
+    parser.add_argument("--setting", choices=SETTINGS, help="one setting alone")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--again", action="store_true", help="run the default again, as it changed; keep opponents")
+    parser.add_argument(
+        "--regret-only", action="store_true", help="count no coverage, which takes three times the runs"
+    )
     parser.add_argument("--out", type=Path, default=Path("overcast-out/judge"), help="folder for results")
-    parser.add_argument("--keep", type=Path, metavar="FILE", help="JSON file to put the summary into")
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        metavar="FILE",
+        help="JSON file to put the summary into; with `--only`, beside that of the whole part",
+    )
     options = parser.parse_args(arguments)
     parts = PARTS if options.part == "all" else (options.part,)
     failed = 0
     try:
         with process_executor(options.workers) as executor:
             for part in parts:
-                todo = jobs(part, options.policy, options.trials, options.only, options.out, options.again)
+                settings = (options.setting,) if options.setting else SETTINGS
+                chosen = options.policy, options.trials, options.only, options.out, options.again, settings
+                todo = jobs(part, *chosen, options.regret_only)
                 rows, errors = _judged(todo, part, executor, options.workers)
                 failed += errors
                 if rows:
@@ -289,8 +319,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     draw(rows, f"{part}, {options.policy}").savefig(
                         options.out / f"{part}-{options.policy}.png", dpi=120
                     )
-                if rows and options.keep and not errors and not options.only:
-                    keep(options.keep, options.policy, part, options.trials, rows)
+                if rows and options.keep and not errors:
+                    name = f"{part}: {options.only}" if options.only else part
+                    keep(options.keep, options.policy, name, options.trials, rows)
     except KeyboardInterrupt:
         print("stopped; what is done is kept", file=sys.stderr)
         return 130

@@ -98,8 +98,9 @@ class Score(NamedTuple):
 
 
 def scores(rows: Sequence[Row]) -> Iterator[Score]:
-    """Yield the scores by setting, opponent and horizon."""
-    for setting in SETTINGS:
+    """Yield the scores by setting, opponent and horizon; of the settings that were run."""
+    run = {row.setting for row in rows} - {"both"} or set(SETTINGS)
+    for setting in (setting for setting in SETTINGS if setting in run):
         of = [row for row in rows if row.setting in (setting, "both")]
         for opponent in dict.fromkeys(shown for row in of for shown in row.ratios):
             for t in sorted({t for row in of for t in row.ratios[opponent]}, key=int):

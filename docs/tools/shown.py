@@ -184,6 +184,34 @@ def judged(part: str, policy: str = "ucb") -> Markdown:
     return table(("context", "opponent sees", *(f"T = {t}" for t in horizons)), rows, left=2)
 
 
+def above(part: str, limit: float) -> Markdown:
+    """Return where a tuned opponent that is not told the level is ahead by more than a limit, in some case of a part.
+
+    Where more trials were run, theirs count.
+    """
+    found, rows = opponents(), {}
+    for name in [part, *(name for name in found if name.startswith(f"{part}: "))]:
+        for row in found[name]["problems"]:
+            rows[row["name"], row["setting"]] = found[name]["trials"], row["ratios"]
+    lines = [
+        (*key, opponent, t, f"{r[0]:.2f}", f"{r[1]:.2f} to {r[2]:.2f}", trials)
+        for key, (trials, ratios) in rows.items()
+        for opponent in ("own", "standard")
+        for t, r in ratios[opponent].items()
+        if r is not None and r[0] > limit
+    ]
+    return table(("problem", "context", "opponent sees", "T", "ratio", "95 % interval", "trials"), lines, left=3)
+
+
+def told() -> Markdown:
+    """Return what the default costs after a few rounds if it is told what it otherwise learns."""
+    path = DOCS.parent / "benchmarks" / "untuned" / "told.json"
+    found = json.loads(path.read_text(encoding="utf-8"))
+    rows = [(s["told"], f"{s['mean']:.2f}", f"{s['worst']:.2f}", s["above"]) for s in found["stages"]]
+    mean = f"mean ratio of {found['stages'][0]['problems']} cases, {found['trials']} trials each"
+    return table((f"told, T = {found['horizon']}", mean, "worst", "above 1.3"), rows)
+
+
 def capabilities() -> dict[str, Any]:
     """Return what `benchmarks/capabilities.py` found."""
     path = DOCS.parent / "benchmarks" / "capabilities.json"

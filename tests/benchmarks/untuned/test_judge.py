@@ -79,6 +79,33 @@ def test_the_same_beta_is_judged_on_the_trials_of_the_default(tmp_path: Path) ->
     np.testing.assert_allclose(found["regret"], runs.expected_regret[:, -1], rtol=1e-5)
 
 
+@pytest.mark.parametrize("policy", ["thompson", "ids", "mostly-greedy"])
+def test_other_policies_are_judged_against_themselves(policy: str, tmp_path: Path) -> None:
+    """The opponent is the same policy with a ridge of one and a number of its grid, on the judged seed."""
+    problem = replace(PRICES, steps=30)
+    job = Job(problem, "hidden", policy, 4, tmp_path)
+    row = judge(job)
+    assert set(row.ratios) == {"own", "standard"}
+    assert not row.coverage
+    found = json.loads(job.opponents.read_text(encoding="utf-8"))["own"]["30"]
+    assert found["beta"] in judging.GRIDS[policy]
+    own = judging.POLICIES[policy](found["beta"])
+    runs = oc.simulate(problem, problem.model(1.0), own, steps=30, trials=4, seed=judging.JUDGING_SEED)
+    np.testing.assert_allclose(found["regret"], runs.expected_regret[:, -1], rtol=1e-5)
+
+
+@pytest.mark.usefixtures("short")
+def test_some_problems_in_one_setting_are_kept_beside_the_whole_part(tmp_path: Path) -> None:
+    kept = tmp_path / "results.json"
+    options = ["--part", "known", "--trials", "4", "--workers", "1", "--out", str(tmp_path), "--keep", str(kept)]
+    assert main([*options, "--only", "prices", "--setting", "hidden", "--regret-only"]) == 0
+    found = json.loads(kept.read_text(encoding="utf-8"))["ucb"]
+    assert set(found) == {"known: prices"}
+    (row,) = found["known: prices"]["problems"]
+    assert (row["name"], row["setting"], row["coverage"]) == ("prices", "hidden", {})
+    assert {score["setting"] for score in found["known: prices"]["scores"]} == {"hidden"}
+
+
 def test_the_file_of_a_job_depends_on_its_problem(tmp_path: Path) -> None:
     def path(problem: Problem, trials: int = 4) -> Path:
         return Job(problem, "hidden", "ucb", trials, tmp_path).path("opponents")
