@@ -26,7 +26,7 @@ PATH = "/v1/bandits/farm"
         oc.Gaussian([20.0, 1.0], [4.0, 0.1]).named(["warm", "wet"]),
         stats.multivariate_normal([20.0, 1.0], [[1.0, 0.5], [0.5, 2.0]]),
     ],
-    ids=str,
+    ids=lambda given: type(given).__name__,
 )
 def test_any_belief_becomes_the_same_belief_there(given: Any) -> None:
     ask = messages.decision(PATH, given, None, None)
