@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import time
 from pathlib import Path
 
 from service_support import FARM, served
@@ -24,3 +26,26 @@ def test_names_of_bandits_are_labels(tmp_path: Path) -> None:
     with served(tmp_path) as api:
         api.post("/v1/bandits", FARM | {"name": "a.b-c"})
         assert 'overcast_bandit_pending{bandit="a.b-c"} 0.0' in api.get("/metrics").body
+
+
+def test_everything_that_is_watched_is_there(tmp_path: Path) -> None:
+    with served(tmp_path) as api:
+        api.post("/v1/bandits", FARM | {"wait": 0.01})
+        kept = FARM | {"name": "kept"}
+        api.post("/v1/bandits", kept)
+        ids = [api.post("/v1/bandits/kept/decisions", {"belief": [1.0, 2.0]}).body["id"] for _ in range(4)]
+        api.post(f"/v1/bandits/kept/decisions/{ids[0]}/outcome", {"reward": 1.0})
+        api.ask("DELETE", f"/v1/bandits/kept/decisions/{ids[1]}")
+        api.decide()
+        time.sleep(0.05)
+        api.decide()
+        text = api.get("/metrics").body
+        for name, value in (("decisions", 4), ("outcomes", 1), ("cancelled", 1), ("expired", 0), ("pending", 2)):
+            assert f'overcast_bandit_{name}{{bandit="kept"}} {value:.1f}' in text
+        assert 'overcast_bandit_expired{bandit="farm"} 1.0' in text
+        assert f"overcast_log_position {api.state.position:.1f}" in text
+        assert re.search(r"overcast_log_age_seconds 0\.\d+|overcast_log_age_seconds \d\.\d+e-\d+", text)
+        route = 'route="POST /v1/bandits/{name}/decisions"'
+        assert f'overcast_request_seconds_bucket{{le="5.0",{route}}} 6.0' in text
+        assert f'overcast_requests_total{{{route},status="201"}} 6.0' in text
+        assert float(re.findall(r"overcast_commit_seconds_count (\S+)", text)[0]) >= 9

@@ -24,6 +24,7 @@ from overcast.service.errors import Failure, Refusal
 from overcast.service.keys import Key
 from overcast.service.metrics import Metrics
 from overcast.service.settings import Settings
+from overcast.service.tracing import Tracing
 
 T = TypeVar("T")
 log = logging.getLogger("overcast.service")
@@ -50,6 +51,7 @@ class Service:
     settings: Settings
     metrics: Metrics
     buckets: dict[str, tuple[float, float]] = field(default_factory=dict)
+    tracing: Tracing = field(default_factory=Tracing)
 
     def check_rate(self, key: Key, now: float) -> None:
         """Raise a refusal if a key asks too often; it may ask for one second's worth at once."""
@@ -160,8 +162,18 @@ class Endpoint:
         self._observe = service.metrics.route(operation.name)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        begun = time.perf_counter()
         headers = dict(scope["headers"])
+        with self._service.tracing.span(self._operation.name, headers) as told:
+            status, request = await self._answered(scope, headers, receive, send)
+            bandit = scope["path_params"].get("name")
+            told["http.response.status_code"], told["overcast.request"] = status, request
+            told["overcast.bandit"] = None if bandit is None else keys.redacted(bandit)
+
+    async def _answered(
+        self, scope: Scope, headers: Mapping[bytes, bytes], receive: Receive, send: Send
+    ) -> tuple[int, str]:
+        """Answer a request; return the status and the id of the request."""
+        begun = time.perf_counter()
         given = headers.get(b"x-request-id", b"")
         request = given.decode() if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
         key: Key | None = None
@@ -193,6 +205,7 @@ class Endpoint:
                 "key": None if key is None else key.id,
             }
             _requests.info("%s", keys.redacted(msgspec.json.encode(line).decode()))
+        return reply.status, request
 
     def _admitted(self, headers: Mapping[bytes, bytes]) -> Key | None:
         """Return the key of a request; raise a refusal if it does not admit to this operation."""

@@ -198,6 +198,20 @@ class LearntSoFar(msgspec.Struct):
     ridge: float | None
 
 
+class Correction(msgspec.Struct):
+    """How forecasts are corrected by the contexts that were revealed, one number for each dimension.
+
+    outcomes : contexts that the correction goes by
+    bias, slope : of the corrected mean
+    factor : of the spread: above 1 if forecasts are over-confident; null if they are sure and wrong
+    """
+
+    outcomes: int
+    bias: list[float]
+    slope: list[float]
+    factor: list[float | None]
+
+
 class BanditShort(msgspec.Struct):
     name: str
     created: float
@@ -223,6 +237,7 @@ class BanditInfo(BanditShort):
     policy: dict[str, Any]
     samples: int | str | None
     recalibrate: bool
+    correction: Correction | None
     wait: float | None
     default: float | None
     explain: bool

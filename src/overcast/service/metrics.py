@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from overcast.service.coverage import LEVELS, Coverage, coverage
+from overcast.service.dashboard.window import latest
 from overcast.service.engine import Engine
+from overcast.service.fold import Life
+from overcast.service.store.base import Unavailable
 
 _SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
 
@@ -51,6 +56,7 @@ class _State(Collector):
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._coverage: dict[str, tuple[int, list[Coverage]]] = {}
 
     def collect(self) -> Iterator[Metric]:
         state = self._engine.state
@@ -81,3 +87,32 @@ class _State(Collector):
         for life in lives:
             pending.add_metric([life.name], len(life.open))
         yield pending
+        yield from self._forecasts(lives)
+
+    def _forecasts(self, lives: list[Life]) -> Iterator[Metric]:
+        """Yield how the latest forecasts of each bandit did, by the contexts that were revealed."""
+        labels = ["bandit", "dimension"]
+        outcomes = GaugeMetricFamily("overcast_forecast_outcomes", "Latest contexts that were revealed", labels=labels)
+        shares = GaugeMetricFamily(
+            "overcast_forecast_coverage",
+            "Share of them in central intervals of a nominal level",
+            labels=[*labels, "level"],
+        )
+        places = GaugeMetricFamily("overcast_forecast_place", "Their mean place in the forecasts (PIT)", labels=labels)
+        for life in lives:
+            for one in self._judged(life):
+                outcomes.add_metric([life.name, one.name], one.outcomes)
+                places.add_metric([life.name, one.name], one.place)
+                for level, share in zip(LEVELS, one.shares, strict=True):
+                    shares.add_metric([life.name, one.name, f"{level:g}"], share)
+        yield from (outcomes, shares, places)
+
+    def _judged(self, life: Life) -> list[Coverage]:
+        """Return how forecasts did; they are judged again only after something happened to the bandit."""
+        position, found = self._coverage.get(life.name, (-1, []))
+        if position != life.position:
+            position = life.position
+            with contextlib.suppress(Unavailable):
+                found = coverage(latest(self._engine.store, life.name, position))
+                self._coverage[life.name] = position, found
+        return found

@@ -13,6 +13,7 @@ from overcast.service.app import create_app
 from overcast.service.demo import Demo
 from overcast.service.engine import Engine, Turn
 from overcast.service.keys import new_key
+from overcast.service.logs import log_to_stderr
 from overcast.service.settings import Settings
 
 #: the process changes between its two threads so often; the default of 5 ms makes requests wait for the writer
@@ -26,7 +27,7 @@ def run(settings: Settings, demo: bool = False) -> None:
     """
     app = create_app(settings)
     engine: Engine = app.state.service.engine
-    _log_to_stderr()
+    log_to_stderr()
     sys.setswitchinterval(SWITCH)
     config = uvicorn.Config(
         app,
@@ -89,13 +90,3 @@ def hand_out(key: str, path: Path) -> None:
 def shown_db(db: str) -> str:
     """Return the address of the database without anything secret."""
     return db if "://" not in db else "PostgreSQL"
-
-
-def _log_to_stderr() -> None:
-    """Write the log of the process as lines: requests as JSON, the rest as text."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(message)s"))
-    logger = logging.getLogger("overcast.service")
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    logger.propagate = False

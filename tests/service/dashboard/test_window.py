@@ -38,6 +38,8 @@ def test_a_context_by_name() -> None:
 
     assert seen({"wet": 5.0, "warm": 3.0}).came(named) == [3.0, 5.0]
     assert seen({"wet": 5.0}).came(named) is None
+    assert seen(oc.PointMass([5.0, 3.0]).named(["wet", "warm"]).to_json()).came(named) == [3.0, 5.0]
+    assert seen(oc.PointMass([5.0, 3.0]).to_json()).came(named) == [5.0, 3.0]
     assert seen({"type": "Gaussian", "mean": [1.0, 2.0]}).came(named) is None
     assert seen(None).came(named) is None
 

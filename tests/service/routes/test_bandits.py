@@ -153,6 +153,32 @@ def test_a_share_of_uniform_choices(api: Api) -> None:
     assert api.ask("PATCH", "/v1/bandits/farm", {"explore": 0}).body["explore"] == 0.0
 
 
+def test_forecasts_are_recalibrated_as_in_the_library(api: Api) -> None:
+    made = oc.LinearModel(oc.features.Bilinear(), ridge=1.0), oc.UCB(2.0)
+    bandit = oc.Bandit(FARM["actions"], *made, recalibrate=True)
+    first = api.post("/v1/bandits", FARM | {"name": "weather", "recalibrate": True}).body
+    assert (first["recalibrate"], first["correction"]["outcomes"]) == (True, 0)
+    rng = np.random.default_rng(0)
+    for i in range(30):
+        mean = rng.normal([20.0, 1.0], [5.0, 0.5])
+        belief = {"type": "Gaussian", "mean": mean.tolist(), "cov": [1.0, 0.1]}
+        context = rng.normal(mean + np.array([2.0, 0.0]), [3.0, 0.3]).tolist()  # two too low, and far too sure
+        here = bandit.decide(oc.belief_from_json(belief))
+        there = api.post("/v1/bandits/weather/decisions", {"belief": belief}).body
+        assert (here.action, here.mean, here.width) == (there["action"], there["mean"], there["width"])
+        bandit.learn(here, float(i % 3), context)
+        body = {"reward": float(i % 3), "context": context}
+        assert api.post(f"/v1/bandits/weather/decisions/{there['id']}/outcome", body).status == 200
+    found, own = api.get("/v1/bandits/weather").body["correction"], bandit.recalibrated
+    assert own is not None
+    assert found["outcomes"] == own.outcomes == 30
+    for name in ("bias", "slope", "factor"):
+        assert found[name] == getattr(own, name).tolist()
+    assert found["factor"][0] > 1.5
+    assert api.get("/v1/bandits/farm").body["correction"] is None
+    check_replay(api.engine.store, api.state)
+
+
 def test_what_cannot_be_explored(api: Api) -> None:
     repeated = {"type": "Repeated", "policy": "Thompson", "n": 20}
     with api.unchanged():

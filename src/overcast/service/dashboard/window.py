@@ -65,11 +65,13 @@ class Seen:
 
     def came(self, belief: Belief) -> list[float] | None:
         """Return the context that came, in the order of a belief; None unless it is known as a point."""
-        if isinstance(self.context, dict):
-            known = [self.context.get(name) for name in belief.names or ()]
-        else:
-            known = list(self.context or ())
-        numbers = [float(one) for one in known if isinstance(one, int | float)]
+        known = self.context
+        if isinstance(known, dict) and known.get("type") == "PointMass":
+            point = belief_from_json(known)
+            known = dict(zip(point.names, point.mean(), strict=True)) if point.names else point.mean().tolist()
+        if isinstance(known, dict):
+            known = [known.get(name) for name in belief.names or ()]
+        numbers = [float(one) for one in known or () if isinstance(one, int | float)]
         return numbers if len(numbers) == belief.dim else None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from msgspec import UNSET, structs
 
 from overcast import events
 from overcast._storage import config as encoded
+from overcast.calibration import Recalibrated
 from overcast.policies import Mixed, Policy
 from overcast.service import messages as m
 from overcast.service import spec
@@ -148,12 +150,21 @@ def info(life: Life) -> m.BanditInfo:
         policy=encoded(policy.policy if isinstance(policy, Mixed) else policy),
         samples=bandit.samples,
         recalibrate=bandit.recalibrated is not None,
+        correction=_correction(bandit.recalibrated),
         wait=terms.wait,
         default=terms.default,
         explain=terms.explain,
         explore=policy.uniform,
         learnt=m.LearntSoFar(learnt.rounds, learnt.open, learnt.noise, learnt.ridge),
     )
+
+
+def _correction(found: Recalibrated | None) -> m.Correction | None:
+    if found is None:
+        return None
+    numbers = [one.tolist() for one in (found.bias, found.slope, found.factor)] if found.outcomes else [[], [], []]
+    factors = [one if math.isfinite(one) else None for one in numbers[2]]
+    return m.Correction(found.outcomes, numbers[0], numbers[1], factors)
 
 
 def _short(life: Life) -> dict[str, Any]:

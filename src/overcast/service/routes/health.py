@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from overcast.service import messages as m
@@ -24,7 +26,8 @@ async def readyz(call: Call) -> Reply:
 async def metrics(call: Call) -> Reply:
     check_whole(call)
     await call.ask(lambda turn: None, writes=False)  # reads what others have written, keys that they revoked included
-    return Reply(200, content=call.service.metrics.text(), kind=CONTENT_TYPE_LATEST.encode())
+    text = await asyncio.to_thread(call.service.metrics.text)  # it may read the log, for forecasts
+    return Reply(200, content=text, kind=CONTENT_TYPE_LATEST.encode())
 
 
 OPERATIONS = [
