@@ -202,6 +202,6 @@ def test_a_key_is_copied(opened: Open, site: Site) -> None:
     page.goto(f"{site.url}/keys")
     page.fill("[name=name]", "copied")
     page.get_by_role("button", name="Make the key").click()
-    page.get_by_role("button", name="Copy").click()
-    page.get_by_role("button", name="Copied").wait_for()
+    page.get_by_role("button", name="Copy", exact=True).click()
+    page.get_by_role("button", name="Copied", exact=True).wait_for()
     assert page.evaluate("navigator.clipboard.readText()") == page.locator("#key").inner_text()

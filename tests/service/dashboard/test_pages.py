@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from dashboard_support import Visitor
+from overcast.service.dashboard.pages import KEPT
 from service_support import FARM, GAUSSIAN, Answer, Api, served
 
 EVIL = "<script>alert('x')</script>\"><img src=x onerror=alert(1)>"
@@ -111,8 +112,33 @@ def test_a_bandit_and_its_charts(api: Api, visitor: Visitor) -> None:
     api.outcome(open_, reward=99.0)
     news = visitor.get(f"/bandits/farm/live?at={at[1]}&dim=1")
     assert (news.status, "<html" in news.body) == (200, False)
-    assert "99" in words(news)
+    assert "What was chosen" in news.body
+    assert "99" in words(visitor.get("/bandits/farm"))
     assert visitor.get("/bandits/farm?dim=99&x=é").status == 200
+
+
+def test_a_shadow_is_compared(api: Api, visitor: Visitor) -> None:
+    assert api.ask("PUT", "/v1/bandits/farm/shadow", {"policy": "Greedy"}).status == 200
+    api.decide()
+    page = visitor.get("/bandits/farm")
+    assert "Shadow against live" in page.body
+    assert "What Greedy expects to gain" in words(page)
+    assert re.search(r"Both agree on \d+% of 1 decisions", words(page))
+    assert page.body.count('<svg class="chart"') == 4
+    assert "shadow would have taken" in words(visitor.get(f"/bandits/farm/decisions/{api.decide()['id']}"))
+
+
+def test_whoever_looks_on_shares_the_charts(api: Api, visitor: Visitor) -> None:
+    api.decide()
+    visitor.get("/bandits/farm")
+    api.decide()
+    assert "decisions 1 " in words(visitor.get("/bandits/farm/live"))  # it is not older than a moment
+    assert "decisions 2 " in words(visitor.get("/bandits/farm"))
+    for i in range(2 * KEPT):
+        visitor.get(f"/bandits/farm?dim={i}")
+    for name in ("farm", "none"):
+        other = Visitor(api).sign_in(api.new_key("read", bandits=["shop-*"]))
+        assert other.get(f"/bandits/{name}/live").status == 404  # what is kept is for those who may see it
 
 
 def test_pages_are_the_same_after_a_restart(tmp_path: Path) -> None:
@@ -127,6 +153,18 @@ def test_pages_are_the_same_after_a_restart(tmp_path: Path) -> None:
     charts = [re.findall(r'<svg class="chart".*?</svg>', body, re.DOTALL) for body in (before, after)]
     assert charts[0] == charts[1]
     assert len(charts[0]) == 7
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_the_export_is_that_of_the_api(api: Api, visitor: Visitor, kind: str) -> None:
+    api.outcome(api.decide()["id"], reward=1.0)
+    assert f"/bandits/farm/export?format={kind}" in visitor.get("/bandits/farm").body
+    found, right = visitor.get(f"/bandits/farm/export?format={kind}"), api.get(f"/v1/bandits/farm/log?format={kind}")
+    assert (found.status, found.body) == (200, right.body)
+    assert found.headers["content-disposition"] == f'attachment; filename="farm.{kind}"'
+    assert visitor.get("/bandits/farm/export?format=exe").status == 422
+    assert visitor.get("/bandits/none/export").status == 404
+    assert Visitor(api).get("/bandits/farm/export").status == 303
 
 
 def test_deciding_by_hand(api: Api, visitor: Visitor) -> None:

@@ -154,6 +154,21 @@ def widths(window: Window) -> Markup | None:
     return chart.svg()
 
 
+def shadow(window: Window) -> Markup | None:
+    """Return what the shadow expects to gain over what was taken, decision by decision, with its moving mean."""
+    seen = [(one.time, one.shadow.own - one.shadow.taken) for one in window.decisions if one.shadow is not None]
+    if not seen:
+        return None
+    times, gains = zip(*seen, strict=True)
+    means = moving(gains, length(len(gains)))
+    title = f"What the shadow expects to gain by its own choices, lately {number(means[-1])} a decision"
+    chart = Chart(_span(times), spread([*gains, 0.0]), ("time, UTC", "expected gain"), title, times=True)
+    chart.line([(times[0], 0.0), (times[-1], 0.0)], "ideal")
+    chart.dots(seen, "came")
+    chart.line(_thinned(list(zip(times, means, strict=True))), "mean")
+    return chart.svg()
+
+
 @dataclass(frozen=True)
 class Fan:
     """The forecast of one decision in one dimension: quantiles at LEVELS, and what came, None if it is not known."""

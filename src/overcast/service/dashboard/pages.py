@@ -7,6 +7,7 @@ import mimetypes
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -23,16 +24,21 @@ from overcast.service.dashboard.web import HEADERS, Handler, Screen, Site, Visit
 from overcast.service.dashboard.window import Window, latest
 from overcast.service.engine import Turn
 from overcast.service.errors import LIBRARY, Refusal
-from overcast.service.http import Operation, Service
+from overcast.service.fold import Life
+from overcast.service.http import Operation, Reply, Service
 from overcast.service.keys import SCOPES
 from overcast.service.routes.bandits import BANDIT, BANDITS, labels
 from overcast.service.routes.decisions import MANY, ONE
 from overcast.service.routes.keys import KEYS
+from overcast.service.routes.shadow import told
 
 #: rows of each bandit, and of the log, that sparklines are drawn from
 SPARK_ROWS, SPARK_SPAN = 200, 5000
 #: bandits that the list draws sparklines for, and actions that the form of a decision offers one by one
 SPARKS, OFFERED = 50, 40
+#: pages of bandits whose charts are kept, seconds for which they serve everybody who looks on, and for which they do so
+#: if nothing has happened
+KEPT, FRESH, STALE = 32, 1.5, 60.0
 
 #: what the form of a new bandit offers by name, with what it says; everything else can be written as JSON
 FEATURES = {
@@ -112,42 +118,78 @@ async def bandit(visit: Visit) -> Response:
 
 
 async def bandit_live(visit: Visit) -> Response:
-    info = await visit.perform(f"GET {BANDIT}", name=visit.bandit)
+    info: m.BanditInfo = await visit.perform(f"GET {BANDIT}", name=visit.bandit)
     if forms.text(visit.query, "at") == str(info.position):
         return Response(status_code=204)
-    return visit.page("_bandit.html", **await _shown(visit))
+    return visit.page("_bandit.html", **await _shown(visit, FRESH))
 
 
-async def _shown(visit: Visit) -> dict[str, Any]:
+async def _shown(visit: Visit, age: float = 0.0) -> dict[str, Any]:
+    """Return what the page of a bandit shows; while it is younger than `age` seconds, what was made for others."""
     info: m.BanditInfo = await visit.perform(f"GET {BANDIT}", name=visit.bandit)
-    window = await asyncio.to_thread(latest, visit.site.service.engine.store, info.name, info.position)
-    options: list[Option] = []
-    if window.decisions:
-        last = window.decisions[-1]
-        belief = last.belief
-
-        def estimated(turn: Turn) -> list[Option]:
-            life = turn.life(info.name)
-            found, active = life.bandit.estimate(belief), life.bandit.actions.active
-            rows = zip(labels(life), found.mean.tolist(), found.width.tolist(), active.tolist(), strict=True)
-            return [
-                Option(label(name), mean, width, i == last.record.index)
-                for i, (name, mean, width, on) in enumerate(rows)
-                if on
-            ]
-
-        options = await visit.ask(estimated)
     dim = forms.text(visit.query, "dim")
-    picture = await asyncio.to_thread(views.picture, window, options, int(dim) if dim.isdecimal() else 0)
-    pending, position = await visit.ask(lambda turn: (_pending(turn, info.name), turn.state.position))
-    shown = {"info": info, "picture": picture, "pending": pending, "window": window}
-    return shown | {"position": position, "age": visit.site.service.engine.age}
+    place = info.name, int(dim) if dim.isdecimal() and len(dim) < 6 else 0
+    known = visit.site.shown.pop(place, None)
+    if known is None or visit.now - known[0] >= (age if known[1]["info"].position != info.position else STALE):
+        known = visit.now, await _made(visit, info, place[1])
+    visit.site.shown[place] = known  # the one that was asked for last is the last to go
+    while len(visit.site.shown) > KEPT:
+        visit.site.shown.pop(next(iter(visit.site.shown)))
+    return known[1]
 
 
-def _pending(turn: Turn, name: str) -> list[tuple[str, float]]:
+async def _made(visit: Visit, info: m.BanditInfo, dim: int) -> dict[str, Any]:
+    engine = visit.site.service.engine
+    window = await asyncio.to_thread(latest, engine.store, info.name, info.position)
+
+    def work(turn: Turn) -> tuple[list[Option], list[tuple[str, float]], int, m.ShadowInfo | None]:
+        life = turn.life(info.name)
+        beside = None if life.shadow is None else told(life)
+        return _options(life, window), _pending(life), turn.state.position, beside
+
+    options, pending, position, beside = await visit.ask(work)
+    picture = await asyncio.to_thread(views.picture, window, options, dim)
+    shown = {"info": info, "picture": picture, "pending": pending, "window": window, "beside": beside}
+    return shown | {"position": position, "age": engine.age}
+
+
+def _options(life: Life, window: Window) -> list[Option]:
+    """Return what each action would bring under the last belief, by what is known now."""
+    if not window.decisions:
+        return []
+    last = window.decisions[-1]
+    found, active = life.bandit.estimate(last.belief), life.bandit.actions.active
+    rows = zip(labels(life), found.mean.tolist(), found.width.tolist(), active.tolist(), strict=True)
+    return [
+        Option(label(name), mean, width, i == last.record.index) for i, (name, mean, width, on) in enumerate(rows) if on
+    ]
+
+
+def _pending(life: Life) -> list[tuple[str, float]]:
     """Return the decisions that have waited longest for their outcome, with the time they were made."""
-    waiting = turn.life(name).open
-    return [(id_, one.time) for id_, one in zip(waiting, waiting.values(), strict=True)][: views.TABLE]
+    return [(id_, one.time) for id_, one in islice(life.open.items(), views.TABLE)]
+
+
+class Streamed(Response):
+    """An answer of the API that comes in parts."""
+
+    def __init__(self, reply: Reply) -> None:
+        super().__init__(None, reply.status, dict(reply.headers), reply.kind.decode())
+        del self.headers["content-length"]
+        self._reply = reply
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        assert self._reply.stream is not None
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        async for part in self._reply.stream:
+            await send({"type": "http.response.body", "body": part, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+
+async def export(visit: Visit) -> Response:
+    kind = forms.text(visit.query, "format") or "jsonl"
+    reply = await visit.answer(f"GET {BANDIT}/log", {"name": visit.bandit}, query={"format": kind})
+    return Streamed(reply)
 
 
 async def decision(visit: Visit) -> Response:
@@ -174,6 +216,7 @@ async def _decision(visit: Visit, status: int = 200, error: str | None = None) -
         options=sorted(options, key=lambda one: -one.mean)[:100],
         chart=charts.estimates(options),
         plugged=None if record.plugged is None else label(record.plugged),
+        shadow=None if record.shadow is None else label(record.shadow),
         raw=msgspec.json.format(msgspec.json.encode(record.record), indent=2).decode(),
     )
 
@@ -325,6 +368,7 @@ SCREENS: list[tuple[str, str, Handler, bool]] = [
     ("POST", "/keys/{id}/revoke", revoke_key, False),
     ("GET", PAGE, bandit, False),
     ("GET", f"{PAGE}/live", bandit_live, False),
+    ("GET", f"{PAGE}/export", export, False),
     ("GET", f"{PAGE}/ask", ask, False),
     ("POST", f"{PAGE}/ask", asked, False),
     ("GET", DECISION, decision, False),

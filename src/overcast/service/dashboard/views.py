@@ -46,6 +46,7 @@ class Picture:
     areas: list[Share]
     estimates: Markup | None
     widths: Markup | None
+    shadow: Markup | None
     fans: Markup | None
     judged: Judged | None
     revealed: int
@@ -71,6 +72,7 @@ def picture(window: Window, options: Sequence[Option], dim: int) -> Picture:
         areas=shares,
         estimates=charts.estimates(options),
         widths=charts.widths(window),
+        shadow=charts.shadow(window),
         fans=None if last is None else _fans(window, len(names), dim, names[dim]),
         judged=None if last is None else judged(pairs, dim, names[dim]),
         revealed=len(pairs),

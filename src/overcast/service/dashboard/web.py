@@ -23,7 +23,7 @@ from overcast.service.dashboard import forms, svg
 from overcast.service.dashboard.sessions import Session, Sessions, cookie_name, set_cookie
 from overcast.service.engine import Turn, unknown
 from overcast.service.errors import CODES, Refusal
-from overcast.service.http import Call, Operation, Service, converted
+from overcast.service.http import Call, Operation, Reply, Service, converted
 from overcast.service.keys import Key
 from overcast.service.store.base import Unavailable
 
@@ -55,6 +55,8 @@ class Site:
     def __init__(self, service: Service, operations: Mapping[str, Operation]) -> None:
         self.service, self.operations = service, operations
         self.sessions = Sessions(service.engine.secret)
+        #: when and what the page of a bandit showed last, by its name and the dimension of the context
+        self.shown: dict[tuple[str, int], tuple[float, dict[str, Any]]] = {}
         self._templates = jinja2.Environment(
             loader=jinja2.PackageLoader("overcast.service.dashboard"),
             autoescape=True,
@@ -97,7 +99,13 @@ class Visit:
         return self.key is not None and self.key.may("admin") and "*" in self.key.bandits
 
     async def perform(self, operation: str, body: Any = None, **params: str) -> Any:
-        """Return what an operation of the API answers to this key, such as `GET /v1/bandits`."""
+        """Return the message that an operation of the API answers to this key, such as `GET /v1/bandits`."""
+        return (await self.answer(operation, params, body)).message
+
+    async def answer(
+        self, operation: str, params: Mapping[str, str], body: Any = None, query: Mapping[str, str] | None = None
+    ) -> Reply:
+        """Return what an operation of the API answers to this key."""
         one, key = self.site.operations[operation], self.key
         if key is None or (one.scope is not None and not key.may(one.scope)):
             had = "none" if key is None else ", ".join(key.scopes)
@@ -105,14 +113,14 @@ class Visit:
         if "name" in params and not key.sees(params["name"]):
             raise unknown(params["name"])
         given = None if one.body is None else converted(body, one.body)
-        return (await one.handler(self._call(params, given))).message
+        return await one.handler(self._call(params, given, query or {}))
 
     async def ask(self, work: Callable[[Turn], T]) -> T:
         """Return what work that writes nothing answers, unless the key was revoked in the meantime."""
-        return await self._call(self.params, None).ask(work, writes=False)
+        return await self._call(self.params, None, {}).ask(work, writes=False)
 
-    def _call(self, params: Mapping[str, str], body: Any) -> Call:
-        return Call(self.site.service, self.key, params, {}, body)
+    def _call(self, params: Mapping[str, str], body: Any, query: Mapping[str, str]) -> Call:
+        return Call(self.site.service, self.key, params, {}, body, query)
 
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
         """Return a page."""

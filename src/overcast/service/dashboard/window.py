@@ -28,8 +28,17 @@ class _Record(msgspec.Struct):
     belief: msgspec.Raw
 
 
+class Other(msgspec.Struct):
+    """What the shadow would have taken, and what it expects of that and of what was taken."""
+
+    index: int
+    own: float
+    taken: float
+
+
 class _Decide(msgspec.Struct):
     decision: _Record
+    shadow: Other | None = None
 
 
 class _End(msgspec.Struct):
@@ -50,6 +59,7 @@ class Seen:
     time: float
     position: int
     record: _Record
+    shadow: Other | None = None
     status: str = "open"
     reward: float | None = None
     context: Any = None
@@ -89,7 +99,8 @@ def window(rows: Iterable[Row]) -> Window:
     for row in rows:
         assert row.decision is not None
         if row.kind == "decide":
-            seen = Seen(row.decision, row.time, row.position, _decide.decode(row.body).decision)
+            event = _decide.decode(row.body)
+            seen = Seen(row.decision, row.time, row.position, event.decision, event.shadow)
             out.decisions.append(seen)
             known[row.decision] = seen
             continue
