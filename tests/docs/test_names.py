@@ -10,15 +10,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import overcast as oc
 from examples import modules
+from overcast.service import Settings
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))
 DOCUMENTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SUPPORT.md", *PAGES)
-FILES = {"csv", "html", "json", "md", "parquet", "pdf", "png", "py", "toml", "txt", "yaml"}
+FILES = {"csv", "db", "html", "json", "key", "md", "parquet", "pdf", "png", "py", "toml", "txt", "yaml"}
 OTHERS = {"concurrent"}  # packages of others
 
 #: what lower-case words at the start of a path stand for, besides the package's modules
@@ -28,6 +30,7 @@ INSTANCES = {
     "decision": "Decision",
     "found": "Verification",
     "features": "FeatureMap",
+    "limits": "Limits",
     "runs": "Runs",
 }
 
@@ -137,12 +140,18 @@ def test_paths_in_code_font_exist(document: str) -> None:
     assert [fault for fault in wrong if fault] == []
 
 
+def variables() -> set[str]:
+    """Return the variables that hold settings of the service."""
+    data = msgspec.to_builtins(Settings())
+    return {f"OVERCAST_{name.upper()}" for name in [*data, *(f"limits_{name}" for name in data["limits"])]}
+
+
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_single_words_in_code_font_are_names_in_the_sources(document: str) -> None:
     used = words_of_the_sources()
     defined = re.findall(r"^>>> (?:class )?(\w+)", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
     files = {path.name for path in ROOT.iterdir()}
-    known = used | set(defined) | files | {"constraints", "EXAMPLES", "OVERCAST_DATA"}
+    known = used | set(defined) | files | {"constraints", "EXAMPLES", "OVERCAST_DATA"} | variables()
     words = [path for node in expressions(document) if (path := path_of(node)) and len(path) == 1]
     assert [word for (word,) in words if word not in known] == []
 
