@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from overcast.service.app import OPERATIONS
-from overcast.service.openapi import document, page
+from overcast.service.openapi import COMMON, LATER, document
 from service_support import GAUSSIAN, Api
 
 
@@ -49,11 +49,23 @@ def test_answers_have_statuses_that_are_declared(api: Api) -> None:
         assert str(api.post("/v1/bandits/farm/decisions", body).status) in declared
 
 
-def test_the_page_is_html_without_scripts(api: Api) -> None:
-    answer = api.get("/docs", key="")
-    assert answer.headers["content-type"].startswith("text/html")
-    assert "/v1/bandits/{name}/decisions" in answer.body
-    assert "<script" not in answer.body
-    assert "http" not in answer.body.replace("http-equiv", "")
-    odd = {"info": {"version": "<b>"}, "paths": {"/<i>": {"get": {"summary": "<u>"}}}}
-    assert not re.search(rb"<[biu]>", page(odd))
+def test_every_parameter_and_error_is_described(api: Api) -> None:
+    paths = api.get("/openapi.json").body["paths"]
+    decide = paths["/v1/bandits/{name}/decisions"]["post"]
+    assert {(one["name"], one["in"]) for one in decide["parameters"]} == {
+        ("name", "path"),
+        ("Idempotency-Key", "header"),
+    }
+    log = paths["/v1/bandits/{name}/log"]
+    assert [one["name"] for one in log["get"]["parameters"]] == ["name", "format", "from", "to"]
+    assert set(log["get"]["responses"]["200"]["content"]) == {"application/x-ndjson", "application/vnd.apache.parquet"}
+    assert set(log["post"]["requestBody"]["content"]) == set(log["get"]["responses"]["200"]["content"])
+    assert set(paths["/v1/bandits"]["post"]["requestBody"]["content"]) == {"application/json", "application/toml"}
+    for methods in paths.values():
+        for one in methods.values():
+            own = {int(status) for status in one["responses"]}
+            assert 500 in own
+            assert not one.get("security") or own >= set(COMMON)
+            for status in own & set(LATER):
+                assert "Retry-After" in one["responses"][str(status)]["headers"]
+    assert "409" in decide["responses"]

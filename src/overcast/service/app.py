@@ -15,12 +15,13 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from overcast.service import dashboard
+from overcast.service.apidocs import page
 from overcast.service.engine import Engine
 from overcast.service.erasure import keep_for
 from overcast.service.errors import CODES, Failure, Fault
 from overcast.service.http import ALWAYS, Call, Endpoint, Operation, Reply, Service
 from overcast.service.metrics import Metrics
-from overcast.service.openapi import document, page
+from overcast.service.openapi import document
 from overcast.service.routes import actions, bandits, decisions, erasure, health, keys, log, outcomes, shadow
 from overcast.service.settings import Settings
 from overcast.service.store import Store, open_store

@@ -41,7 +41,22 @@ class Asked(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class NewBandit(Asked):
-    """A bandit to create; the fields are those of `overcast.Bandit`, and what the service adds."""
+    """A bandit to create; the fields are those of `overcast.Bandit`, and what the service adds.
+
+    name : letters, digits, dots, dashes and underscores
+    actions : vectors by name, a list of names, or a list of vectors
+    features, kernel, model : exactly one of them, as the name of a class or as an object with `type` and its parameters
+    ridge : of features or a kernel; null to learn it
+    policy : as the name of a class, or as an object with `type` and its parameters
+    samples : null for exact expectations, or the number of draws of each belief
+    seed : of the bandit's own draws
+    recalibrate : whether forecasts are corrected by the contexts that are revealed
+    objective : not offered by this version
+    wait : seconds after which an outcome is given up; null for no limit
+    default : reward that then counts; null if the decision is then forgotten
+    explain : whether mean, width and score of every action are kept with a decision
+    explore : share of decisions that are any available action, so that the log can be evaluated
+    """
 
     name: str
     actions: dict[str, Vector] | list[str | Vector]

@@ -1,8 +1,7 @@
-"""The description of all operations as OpenAPI 3.1, and a page that shows it."""
+"""The description of all operations as OpenAPI 3.1."""
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -17,6 +16,8 @@ _JSON = "application/json"
 _PARAMETER = re.compile(r"{(\w+)(?::\w+)?}")
 #: statuses of errors that every operation with a key may answer
 COMMON = (400, 401, 403, 404, 413, 415, 422, 429, 500, 503)
+#: statuses after which the same request may succeed
+LATER = (429, 503)
 
 
 def document(operations: Sequence[Operation]) -> dict[str, Any]:
@@ -48,6 +49,10 @@ def _operation(one: Operation, known: dict[Any, Any]) -> dict[str, Any]:
         answers[str(status)] = {"description": "Done", "content": content}
     for status in sorted({*one.errors, *((500,) if one.scope is None else COMMON)}):
         answers[str(status)] = {"description": CODES[status], "content": {_JSON: {"schema": known[Failure]}}}
+        if status in LATER:
+            answers[str(status)]["headers"] = {
+                "Retry-After": {"description": "Seconds to wait", "schema": {"type": "integer"}}
+            }
     names = _PARAMETER.findall(one.path)
     out: dict[str, Any] = {
         "operationId": f"{one.method.lower()}_{re.sub(r'[^a-z0-9]+', '_', one.path).strip('_')}",
@@ -71,20 +76,3 @@ def _operation(one: Operation, known: dict[Any, Any]) -> dict[str, Any]:
         out["security"] = [{"key": []}]
         out["description"] = f"Needs the scope `{one.scope}`."
     return out
-
-
-def page(described: dict[str, Any]) -> bytes:
-    """Return the description as a page without scripts."""
-    rows = [
-        f"<tr><td><code>{method.upper()}</code></td><td><code>{html.escape(path)}</code></td>"
-        f"<td>{html.escape(one['summary'])}. {html.escape(one.get('description', ''))}</td></tr>"
-        for path, methods in described["paths"].items()
-        for method, one in methods.items()
-    ]
-    title = f"Overcast {html.escape(described['info']['version'])}"
-    return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
-        '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">'
-        f'<h1>{title}</h1><p>The whole description: <a href="/openapi.json">openapi.json</a>.</p>'
-        f"<table>{''.join(rows)}</table></html>"
-    ).encode()
