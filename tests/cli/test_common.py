@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from overcast.cli import main
-from overcast.cli.common import Watch, painted, print_rows
+from overcast.cli.common import Watch, age, painted, print_rows
 
 
 @pytest.mark.parametrize(
@@ -86,3 +89,21 @@ def test_laps_add_up_to_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     watch = Watch()
     assert [watch.lap(), watch.lap()] == [3.0, 5.0]
     assert watch.whole == 10.0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells when a process began")
+def test_the_watch_of_a_command_counts_from_the_start_of_its_process() -> None:
+    program = "import time; time.sleep(0.5); from overcast.cli.common import Watch, age; print(Watch(age()).whole)"
+    start = time.perf_counter()
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert (
+        0.5 <= float(ended.stdout) <= time.perf_counter() - start + 0.05
+    )  # the clock of processes ticks in hundredths
+
+
+def test_without_the_files_of_linux_a_process_has_no_age(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(path: Path, **given: object) -> str:
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(Path, "read_text", missing)
+    assert age() == 0.0

@@ -79,11 +79,11 @@ def progress(total: int, name: str, unit: str) -> tqdm[NoReturn]:
 class Watch:
     """Tells how long the user has waited since the command began, and since it last said so.
 
-    Before that, Python has loaded the package, for which it takes less than a second.
+    before : seconds that the user had waited by then
     """
 
-    def __init__(self) -> None:
-        self._start = self._last = time.perf_counter()
+    def __init__(self, before: float = 0.0) -> None:
+        self._start = self._last = time.perf_counter() - before
 
     @property
     def whole(self) -> float:
@@ -93,6 +93,19 @@ class Watch:
         """Return the seconds since the last call, or since the beginning."""
         before, self._last = self._last, time.perf_counter()
         return self._last - before
+
+
+def age() -> float:
+    """Return the seconds since this process began: Python starts and loads the package before a line of it runs.
+
+    Only Linux tells; elsewhere it is zero, and the time that loading takes is missing.
+    """
+    try:
+        stat = Path("/proc/self/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return 0.0
+    began = int(stat.rpartition(")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")  # since boot
+    return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - began)
 
 
 def print_json(found: dict[str, Any]) -> None:

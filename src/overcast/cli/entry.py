@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import overcast
 from overcast.cli import bench, calibrate, completion, data, demo, doctor, reproduce, serve
-from overcast.cli.common import Watch, bold
+from overcast.cli.common import Watch, age, bold
 from overcast.cli.extras import lacking
 
 COMMANDS = (demo, reproduce, calibrate, serve, bench, data, doctor, completion)
@@ -76,7 +76,7 @@ def _page() -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code."""
-    watch = Watch()
+    watch = Watch(age() if argv is None else 0.0)  # with arguments, somebody calls it in a process of their own
     args = build().parse_args(argv)
     args.watch = watch
     if isinstance(sys.stdout, io.TextIOWrapper):
