@@ -62,3 +62,16 @@ def test_without_the_library_nothing_happens(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
     with Tracing().span("GET /x", {}) as told:
         told["http.response.status_code"] = 200
+
+
+def test_nothing_happens_until_somebody_says_where_spans_go(
+    exporter: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider, tracing = trace.get_tracer_provider(), Tracing()
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER", None)
+    with tracing.span("GET /x", {}) as told:
+        assert told == {}
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
+    with tracing.span("GET /y", {}):
+        pass
+    assert [span.name for span in exporter.get_finished_spans()] == ["GET /y"]

@@ -23,11 +23,14 @@ class Tracing:
             return
         self._extract, self._kind = propagate.extract, trace.SpanKind.SERVER
         self._error = trace.StatusCode.ERROR
+        self._provider, self._nobody = trace.get_tracer_provider, trace.ProxyTracerProvider
         self._tracer = trace.get_tracer("overcast.service", overcast.__version__)
 
     def span(self, route: str, headers: Mapping[bytes, bytes]) -> AbstractContextManager[dict[str, Any]]:
         """Return a context manager for a request; what is put into its dictionary become attributes of the span."""
-        return nullcontext({}) if self._tracer is None else self._recorded(route, headers)
+        if self._tracer is None or isinstance(self._provider(), self._nobody):  # nobody set up where spans go
+            return nullcontext({})
+        return self._recorded(route, headers)
 
     @contextmanager
     def _recorded(self, route: str, headers: Mapping[bytes, bytes]) -> Iterator[dict[str, Any]]:
