@@ -34,6 +34,8 @@ log = logging.getLogger("overcast.service")
 
 #: work that is taken at once, and that may wait
 BATCH, WAITING = 1000, 20_000
+#: kinds of events that are made of plain values, which need not be read from their JSON form again
+PLAIN = ("decide", "learn", "part", "forget")
 #: decisions of a bandit that expire at one time
 EXPIRING = 1000
 #: seconds after which a read is given up, and a thread that does not come back counts as stuck

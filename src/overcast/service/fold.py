@@ -108,12 +108,13 @@ class State:
         self.lives: dict[str, Life] = {}
         self.keys: dict[str, Key] = {}
 
-    def apply(self, row: Row, decision: Decision | None = None) -> None:
+    def apply(self, row: Row, decision: Decision | None = None, event: Any = None) -> None:
         """Let the next row happen; if it cannot, nothing changes.
 
         decision : the one that the row records, if it is at hand; the same as its record, to the byte
+        event : what the body of the row holds, if it is at hand
         """
-        event = _read(row.body)
+        event = _read(row.body) if event is None else event
         if row.bandit:
             self._happen(row, event, decision)
         elif row.kind == "key":

@@ -6,10 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from required import lacking
 from soak.disk import available
 from soak.faults import KINDS, failed
 
-pytestmark = pytest.mark.skipif(not available(), reason="needs a C compiler (cc) for the layer under the disk")
+
+@pytest.fixture(autouse=True)
+def compiler() -> None:
+    if not available():
+        lacking("cc", "needs a C compiler (cc) for the layer under the disk")
 
 
 def test_a_fault_answers_503_loses_nothing_and_passes(tmp_path: Path) -> None:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from required import lacking
 from soak.disk import available
 from soak.power import cut
 
-pytestmark = pytest.mark.skipif(not available(), reason="needs a C compiler (cc) for the layer under the disk")
+
+@pytest.fixture(autouse=True)
+def compiler() -> None:
+    if not available():
+        lacking("cc", "needs a C compiler (cc) for the layer under the disk")
 
 
 def test_a_power_cut_takes_nothing_that_was_acknowledged() -> None:
