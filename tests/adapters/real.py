@@ -15,6 +15,7 @@ import importlib.metadata
 import json
 import logging
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -401,6 +402,43 @@ def _() -> Expected:
     return Expected(
         _tfp().Gamma(np.array(2.0, dtype=np.float32), np.array(1.0, dtype=np.float32)), [2.0], [2.0**0.5], rtol=0.05
     )
+
+
+@case("autogluon.timeseries", "AutoGluon: TimeSeriesPredictor.predict()", "Quantiles", "published levels exact")
+def _() -> Expected:
+    pd, ts = use("pandas"), use("autogluon.timeseries")
+    data = pd.DataFrame({"item_id": "a", "timestamp": series().index, "target": series().to_numpy()})
+    past = ts.TimeSeriesDataFrame.from_data_frame(data)
+    with tempfile.TemporaryDirectory() as folder:
+        made = ts.TimeSeriesPredictor(prediction_length=3, path=str(Path(folder) / "made"), verbosity=0, freq="D")
+        frame = made.fit(past, hyperparameters={"Naive": {}}, enable_ensemble=False).predict(past)
+    return Expected(frame, quantiles={level: frame[str(level)] for level in (0.1, 0.3, 0.5, 0.9)})
+
+
+@case(
+    "chronos-forecasting",
+    "Chronos: predict_df() of Chronos-Bolt, an untrained network",
+    "Quantiles",
+    "published levels exact",
+)
+def _() -> Expected:
+    pd, bolt = use("pandas"), use("chronos.chronos_bolt")
+    use("torch").manual_seed(0)
+    sizes = {"d_model": 16, "d_ff": 16, "d_kv": 8, "num_layers": 1, "num_decoder_layers": 1, "num_heads": 2}
+    network = use("transformers").T5Config(**sizes, vocab_size=2, pad_token_id=0, decoder_start_token_id=0)
+    network.chronos_config = {
+        "context_length": 64,
+        "prediction_length": 16,
+        "input_patch_size": 16,
+        "input_patch_stride": 16,
+        "quantiles": [i / 10 for i in range(1, 10)],
+        "use_reg_token": True,
+    }
+    made = bolt.ChronosBoltPipeline(model=bolt.ChronosBoltModelForForecasting(network))
+    data = pd.DataFrame({"item_id": "a", "timestamp": series().index, "target": series().to_numpy()})
+    frame = made.predict_df(data, prediction_length=3, quantile_levels=[0.1, 0.5, 0.9])
+    values = np.sort(frame[["0.1", "0.5", "0.9"]].to_numpy(), axis=1)  # those of an untrained network cross
+    return Expected(frame, quantiles={0.1: values[:, 0], 0.5: values[:, 1], 0.9: values[:, 2]})
 
 
 def check(own: Case) -> None:

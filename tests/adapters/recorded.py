@@ -1,4 +1,4 @@
-"""Sources that are checked on small objects in their documented form, for want of a library that is quick to install.
+"""Small objects in the documented form of their sources: of services, and of libraries that take long to install.
 
 Origins: columns of mlforecast, TimeGPT, AutoGluon (TimeSeriesPredictor.predict), Chronos (predict_df) and the
 hubverse (hubUtils' hub_con_output), and the answer of Open-Meteo's ensemble API, each as its documentation shows it.
