@@ -6,7 +6,7 @@ FROM python:3.11-slim AS build
 WORKDIR /src
 COPY pyproject.toml README.md LICENSE constraints.txt ./
 COPY src src
-RUN pip wheel --no-cache-dir --constraint constraints.txt --wheel-dir /wheels '.[postgres]'
+RUN pip wheel --no-cache-dir --constraint constraints.txt --wheel-dir /wheels '.[parquet,postgres]'
 
 FROM python:3.11-slim
 RUN useradd --system --uid 10001 --create-home --home-dir /var/lib/overcast overcast

@@ -73,15 +73,15 @@ class _State(Collector):
         yield moved
         lives = list(state.lives.values())
         numbers = {
-            "decisions": "Decisions made",
-            "outcomes": "Outcomes learnt",
-            "cancelled": "Decisions cancelled",
-            "expired": "Decisions whose outcome did not come in time",
+            "overcast_bandit_decisions": "Decisions made",
+            "overcast_bandit_outcomes": "Outcomes learnt",
+            "overcast_bandit_cancelled": "Decisions cancelled",
+            "overcast_bandit_expired": "Decisions whose outcome did not come in time",
         }
         for name, text in numbers.items():
-            family = GaugeMetricFamily(f"overcast_bandit_{name}", text, labels=["bandit"])
+            family = GaugeMetricFamily(name, text, labels=["bandit"])
             for life in lives:
-                family.add_metric([life.name], getattr(life.counts, name))
+                family.add_metric([life.name], getattr(life.counts, name.rpartition("_")[2]))
             yield family
         pending = GaugeMetricFamily("overcast_bandit_pending", "Decisions without an outcome", labels=["bandit"])
         for life in lives:
