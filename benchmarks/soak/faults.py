@@ -10,8 +10,9 @@ from typing import Any
 from overcast.service.store import SqliteStore
 from soak.books import Books, check, load
 from soak.disk import Disk
-from soak.process import FARM, Client, Process, first_key, wait_ready
+from soak.process import BELIEF, FARM, Process, first_key, once, wait_ready
 
+DECISIONS = "/v1/bandits/farm/decisions"
 KINDS = {"full": "f", "read-only": "r", "writes fail": "w", "syncs fail": "s", "all fails": "a"}
 
 
@@ -21,8 +22,7 @@ def failed(home: Path, rounds: int = 1, seconds: float = 0.4) -> dict[str, Any]:
     db = disk.folder / "log.db"
     process = Process(str(db), home, module="soak.server", environment=disk.environment)
     key = first_key(Path(f"{db}.key"))
-    client = Client(process.port, key)
-    assert client.post("/v1/bandits", FARM)[0] == 201
+    assert once(process.port, key, "POST", "/v1/bandits", FARM)[0] == 201
     stop = threading.Event()
     threads = load(process.port, key, books, 4, 0, stop)
     kinds: dict[str, Any] = {}
@@ -37,7 +37,7 @@ def failed(home: Path, rounds: int = 1, seconds: float = 0.4) -> dict[str, Any]:
             during = len(books.rewarded) - acknowledged
             disk.fail("")
             back = wait_ready(process.port)
-            status, _ = client.post("/v1/bandits/farm/decisions", {"belief": [20.0, 1.0]})
+            status, _ = once(process.port, key, "POST", DECISIONS, {"belief": BELIEF})
             one = kinds.setdefault(name, {"times": 0, "acknowledged_meanwhile": 0, "unavailable": 0, "works_again": 0})
             one["times"] += 1
             one["acknowledged_meanwhile"] += during
@@ -47,7 +47,6 @@ def failed(home: Path, rounds: int = 1, seconds: float = 0.4) -> dict[str, Any]:
     stop.set()
     for thread in threads:
         thread.join()
-    client.close()
     alive = process.alive
     process.kill()
     store = SqliteStore(db)

@@ -10,7 +10,7 @@ from typing import Any
 from overcast.service.store import open_store
 from soak.books import Books, check, load
 from soak.postgres import database
-from soak.process import FARM, Client, Process, first_key, wait_ready
+from soak.process import FARM, Process, first_key, once, wait_ready
 
 
 def stopped(server: Any, folder: Path, times: int, seconds: float = 0.5) -> dict[str, Any]:
@@ -18,15 +18,14 @@ def stopped(server: Any, folder: Path, times: int, seconds: float = 0.5) -> dict
     db, books = database(server.get_uri()), Books()
     process = Process(db, folder)
     key = first_key(folder / "overcast.key")
-    client = Client(process.port, key)
-    assert client.post("/v1/bandits", FARM)[0] == 201
+    assert once(process.port, key, "POST", "/v1/bandits", FARM)[0] == 201
     stop = threading.Event()
     threads = load(process.port, key, books, 4, 0, stop)
     reads, longest = [], 0.0
     for _ in range(times):
         time.sleep(seconds)
         server.stop()
-        reads += [client.ask("GET", "/v1/bandits/farm")[0], client.ask("GET", "/readyz")[0]]
+        reads += [once(process.port, key, "GET", path)[0] for path in ("/v1/bandits/farm", "/readyz")]
         time.sleep(seconds)
         server.start()
         longest = max(longest, wait_ready(process.port))
@@ -34,7 +33,6 @@ def stopped(server: Any, folder: Path, times: int, seconds: float = 0.5) -> dict
     stop.set()
     for thread in threads:
         thread.join()
-    client.close()
     alive = process.alive
     process.stop()
     store = open_store(db)

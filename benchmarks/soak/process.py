@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import http.client
 import json
 import os
@@ -43,6 +44,7 @@ class Process:
             self.process = subprocess.Popen(
                 command, stdout=subprocess.PIPE, stderr=log, cwd=folder, env=settings, text=True
             )
+        atexit.register(self._end)
         assert self.process.stdout is not None
         self.line = self.process.stdout.readline()
         if "serves on http://127.0.0.1:" not in self.line:
@@ -54,6 +56,10 @@ class Process:
     @property
     def alive(self) -> bool:
         return self.process.poll() is None
+
+    def _end(self) -> None:
+        if self.alive:
+            self.process.kill()
 
     def kill(self) -> None:
         """End it at once, as `kill -9` does."""
@@ -89,6 +95,15 @@ class Client:
 
     def close(self) -> None:
         self._connection.close()
+
+
+def once(port: int, key: str, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+    """Ask on a connection of its own, which cannot have been idle for too long."""
+    client = Client(port, key)
+    try:
+        return client.ask(method, path, body)
+    finally:
+        client.close()
 
 
 def first_key(path: Path, seconds: float = 10.0) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import sys
@@ -18,6 +19,8 @@ from overcast.service.settings import Settings
 
 #: the process changes between its two threads so often; the default of 5 ms makes requests wait for the writer
 SWITCH = 0.0005
+#: seconds that answers under way have at the end
+PATIENCE = 30
 
 
 def run(settings: Settings, demo: bool = False) -> None:
@@ -29,6 +32,8 @@ def run(settings: Settings, demo: bool = False) -> None:
     engine: Engine = app.state.service.engine
     log_to_stderr()
     sys.setswitchinterval(SWITCH)
+    gc.collect()
+    gc.freeze()  # what was imported stays, and is not looked through again in the middle of a request
     config = uvicorn.Config(
         app,
         host=settings.host,
@@ -37,6 +42,7 @@ def run(settings: Settings, demo: bool = False) -> None:
         log_config=None,
         access_log=False,
         server_header=False,
+        timeout_graceful_shutdown=PATIENCE,
     )
     if settings.host not in ("127.0.0.1", "::1", "localhost"):
         logging.getLogger("overcast.service").warning(
