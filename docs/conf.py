@@ -48,6 +48,7 @@ myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "smartquotes"]
 myst_heading_anchors = 3
 
 autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"
 autodoc_default_options = {"members": True, "inherited-members": False}
 napoleon_numpy_docstring, napoleon_google_docstring = True, False
