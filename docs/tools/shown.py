@@ -173,6 +173,14 @@ def stated(settings: Sequence[str], rounds: Sequence[str]) -> str:
     return span(shares)
 
 
+def paired(part: str, policies: Sequence[str]) -> Markdown:
+    """Return over how many trials policies were judged."""
+    path = DOCS.parent / "benchmarks" / "untuned" / "results.json"
+    found = json.loads(path.read_text(encoding="utf-8"))
+    (trials,) = {found[policy][part]["trials"] for policy in policies}
+    return Markdown(f"*{trials} paired trials.*")
+
+
 def judged(part: str, policy: str = "ucb") -> Markdown:
     """Return the geometric mean of the ratios to tuned opponents by horizon, with the worst one."""
     path = DOCS.parent / "benchmarks" / "untuned" / "results.json"

@@ -58,3 +58,18 @@ def test_late_rewards_cost_no_more_than_under_the_best_beta(part: str) -> None:
 def test_no_problem_in_its_own_units_is_above_the_limit(part: str) -> None:
     for score in RESULTS["ucb"][part]["scores"]:
         assert score["opponent"] != "own" or score["worst"] <= LIMIT, score
+
+
+def test_more_trials_of_arms_with_clicks_bring_the_upper_end_below_the_limit() -> None:
+    (row,) = RESULTS["ucb"]["held-out: arms, clicks"]["problems"]
+    assert all(high <= LIMIT for _, _, high in row["ratios"]["own"].values())
+
+
+@pytest.mark.parametrize("policy", ["thompson", "ids"])
+def test_other_policies_without_numbers_are_ahead_of_themselves_with_the_best_number(policy: str) -> None:
+    """0.8 in the problem's own units, as for the default."""
+    found = RESULTS[policy]["held-out"]
+    assert {row["name"] for row in found["problems"]} == {problem.name for problem in problems("held-out")}
+    means = {s["horizon"]: s["mean"] for s in found["scores"] if (s["setting"], s["opponent"]) == ("hidden", "own")}
+    assert means.keys() >= {"30", "100", "1000"}
+    assert max(means[t] for t in ("30", "100", "1000")) <= 0.8
