@@ -120,6 +120,9 @@ soak: $(VENV)/dev  ## what the service promises when something breaks, and its s
 look: $(VENV)/user  ## the pictures of docs/look.md
 	$(BIN)/python examples/look.py docs
 
+screens: $(VENV)/dev  ## the pictures of docs/service, from the dashboard of the demo in Chromium
+	PYTHONPATH=tests $(BIN)/python tests/screens.py docs/service
+
 picture: demo look  ## pictures and figures of README and site, from the real data in the folder DATA
 	cp overcast-out/demo/story.png docs/story.png
 	$(BIN)/overcast reproduce kernel

@@ -25,6 +25,9 @@ def test_a_season_lies_in_the_past(tmp_path: Path) -> None:
         api.engine.do(lambda turn: begin(turn, past=60, pace=2.0))  # what is there stays
         assert api.state.lives["orchard"].counts.decisions == 60
         check_replay(api.engine.store, api.state)
+        beside = api.get("/v1/bandits/orchard/shadow").body
+        assert beside["decisions"] == 60
+        assert beside["difference"] is not None
 
 
 def test_it_pays_to_go_by_the_forecast() -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from overcast._storage import config as encoded
 from overcast.service import messages as m
 from overcast.service import spec
 from overcast.service.engine import Engine, Turn
@@ -31,6 +32,8 @@ PAST, PACE = 200, 2.0
 #: days after which what a day earned is known; of one in LOST it never is
 DELAY, LOST = 2, 15
 MEMBERS = 20
+#: share of uniform choices of a field with a shadow, so that both can be compared by what came
+EXPLORE = 0.1
 AMOUNTS = (0.0, 2.0, 4.0, 6.0)  # mm
 
 
@@ -43,6 +46,7 @@ class Field:
     price : of a millimetre of water
     doubt : how much wider the rain that comes is spread than the members of the forecast
     recalibrate : whether the bandit corrects the forecasts
+    shadow : the policy that looks on; None for none
     """
 
     name: str
@@ -51,6 +55,7 @@ class Field:
     price: float
     doubt: float
     recalibrate: bool
+    shadow: str | None
 
     def day(self, number: int) -> tuple[list[list[float]], float, float]:
         """Return the members of a day's forecast, the rain that comes, and the noise of what it earns."""
@@ -65,7 +70,10 @@ class Field:
         return self.worth * (1.0 - ((amount + rain - self.need) / self.need) ** 2) - self.price * amount
 
 
-FIELDS = (Field("orchard", 6.0, 40.0, 0.8, 1.0, False), Field("vineyard", 4.5, 25.0, 1.5, 2.0, True))
+FIELDS = (
+    Field("orchard", 6.0, 40.0, 0.8, 1.0, False, "Greedy"),
+    Field("vineyard", 4.5, 25.0, 1.5, 2.0, True, None),
+)
 
 
 def begin(turn: Turn, past: int = PAST, pace: float = PACE) -> None:
@@ -88,8 +96,12 @@ def begin(turn: Turn, past: int = PAST, pace: float = PACE) -> None:
 def _create(turn: Turn, field: Field, pace: float) -> None:
     actions = {f"{amount:.0f} mm": [amount] for amount in AMOUNTS}
     model = spec.model_of({"type": "Polynomial", "degree": 2}, None, None, None)
-    config = spec.configuration(actions, model, spec.policy_of("UCB"), None, 0, field.recalibrate)
+    policy = spec.policy_of("UCB") if field.shadow is None else spec.mixed(spec.policy_of("UCB"), EXPLORE, None)
+    config = spec.configuration(actions, model, policy, None, 0, field.recalibrate)
     turn.append(field.name, "create", {"event": "create", "config": config, "terms": Terms(wait=40.0 * pace)})
+    if field.shadow is not None:
+        beside = {"policy": encoded(spec.policy_of(field.shadow)), "model": None}
+        turn.append(field.name, "shadow", {"event": "shadow", "config": beside})
 
 
 def live(turn: Turn, field: Field) -> None:

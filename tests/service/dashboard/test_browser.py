@@ -71,6 +71,9 @@ def test_from_the_first_key_to_a_chart_that_changes(opened: Open, tmp_path: Path
         page = opened()
         sign_in(page, site)
         assert page.get_by_role("heading", name="No bandit yet").is_visible()
+        page.set_viewport_size({"width": 360, "height": 740})
+        assert page.evaluate(WIDER) == 0
+        page.set_viewport_size({"width": 1280, "height": 800})
         assert f"curl {site.url}/v1/bandits" in page.locator("#curl").inner_text()
         page.get_by_role("link", name="with a form").click()
         page.fill("[name=name]", "field")

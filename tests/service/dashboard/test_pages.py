@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import html
 import re
+import shutil
+import subprocess
+import sys
 from html.parser import HTMLParser
 from importlib import resources
 from pathlib import Path
 
 import pytest
 
+from browser_support import site
 from dashboard_support import Visitor
 from overcast.service.dashboard.pages import KEPT
+from required import lacking
 from service_support import FARM, GAUSSIAN, Answer, Api, served
 
 EVIL = "<script>alert('x')</script>\"><img src=x onerror=alert(1)>"
@@ -73,7 +78,28 @@ def test_an_empty_service_shows_how_to_begin(tmp_path: Path) -> None:
         page = visitor.get("/", host="my.host:1234")
         assert "No bandit yet" in page.body
         assert "curl http://my.host:1234/v1/bandits" in words(page)
-        assert "urllib.request" in words(page)
+        assert "oc.Client" in words(page)
+
+
+@pytest.mark.parametrize("block", ["curl", "python"])
+def test_what_an_empty_service_shows_runs_as_it_stands(block: str, tmp_path: Path) -> None:
+    with served(tmp_path) as api:
+        page = Visitor(api).sign_in().get("/", host="HOST")
+    found = re.search(rf'<pre id="{block}"[^>]*><code>(.*?)</code>', page.body, re.DOTALL)
+    assert found is not None
+    folder = tmp_path / "other"
+    folder.mkdir()
+    with site(folder) as real:
+        text = html.unescape(found[1]).replace("YOUR_KEY", real.key).replace("http://HOST", real.url)
+        if block == "python":
+            command = [sys.executable, "-c", text]
+        elif shutil.which("curl"):
+            command = ["bash", "-c", text.replace("curl ", "curl --silent --fail ", 1)]
+        else:
+            lacking("curl", "needs curl")
+        subprocess.run(command, check=True, capture_output=True, timeout=60)
+        info = real.ask("GET", "/v1/bandits/irrigation")
+        assert (info["actions"], info["outcomes"]) == (4, 1 if block == "python" else 0)
 
 
 def test_the_list(api: Api, visitor: Visitor) -> None:

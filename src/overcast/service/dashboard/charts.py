@@ -87,7 +87,8 @@ def shares(window: Window) -> tuple[Markup | None, list[Share]]:
         kind = "a-others" if name == _OTHERS else f"a{i}"
         chart.area(times, low.tolist(), tops[i].tolist(), kind, f"{name}: {share:.0%} lately")
         found.append(Share(kind, name, share))
-        _write_on(chart, name, times, low, tops[i])
+    for i, name in enumerate(order):  # on top of all areas
+        _write_on(chart, name, times, tops[i] - table[i], tops[i])
     return chart.svg(), found
 
 
