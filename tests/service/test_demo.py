@@ -15,12 +15,13 @@ from service_support import Api, check_replay, served
 def test_a_season_lies_in_the_past(tmp_path: Path) -> None:
     with served(tmp_path) as api:
         now = time.time()
-        api.engine.do(lambda turn: begin(turn, past=60, pace=2.0))
+        assert not api.engine.do(lambda turn: begin(turn, past=60, pace=2.0, days=100))
+        assert api.engine.do(lambda turn: begin(turn, past=60, pace=2.0, days=100))
         life = api.state.lives["orchard"]
         assert life.counts.decisions == 60
         found = latest(api.engine.store, "orchard", life.position)
         assert now - 125.0 < found.decisions[0].time < found.decisions[-1].time < now
-        assert {one.status for one in found.decisions} == {"rewarded", "open"}
+        assert {one.status for one in found.decisions} == {"rewarded", "open", "expired"}
         assert all(one.came(one.belief) is not None for one in found.decisions if one.status == "rewarded")
         api.engine.do(lambda turn: begin(turn, past=60, pace=2.0))  # what is there stays
         assert api.state.lives["orchard"].counts.decisions == 60

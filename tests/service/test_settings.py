@@ -21,7 +21,7 @@ def test_flags_come_before_the_environment_and_that_before_the_file(tmp_path: Pa
     file = tmp_path / "overcast.toml"
     file.write_text('host = "10.0.0.1"\nport = 1\nmax_age = 1\n[limits]\nbody = 10\nbatch = 20\n')
     environment = {"OVERCAST_PORT": "2", "OVERCAST_DB": "b.db", "OVERCAST_LIMITS_BATCH": "30", "HOME": "/"}
-    environment |= {"OVERCAST_LOG_REQUESTS": "false", "OVERCAST_DATA": "/data"}
+    environment |= {"OVERCAST_LOG_REQUESTS": "false", "OVERCAST_DATA": "/data", "OVERCAST_KEY": "oc_"}
     found = load_settings({"db": "c.db", "port": None}, str(file), environment)
     assert found == Settings("c.db", "10.0.0.1", 2, Limits(body=10, batch=30), max_age=1.0, log_requests=False)
     assert load_settings({}, None, {"OVERCAST_CONFIG": str(file)}).limits == Limits(body=10, batch=20)

@@ -76,21 +76,24 @@ FIELDS = (
 )
 
 
-def begin(turn: Turn, past: int = PAST, pace: float = PACE) -> None:
-    """Create the fields that are not there yet, and let days pass on them that lie in the past."""
-    now = turn.now
-    for field in FIELDS:
-        if field.name in turn.state.lives:
-            continue
-        try:
-            for day in range(past + 1):
-                turn.now = now - pace * (past - day + 1)
-                if day == 0:
-                    _create(turn, field, pace)
-                else:
-                    live(turn, field)
-        finally:
-            turn.now = now
+def begin(turn: Turn, past: int = PAST, pace: float = PACE, days: int | None = None) -> bool:
+    """Create the fields that are not there yet, and let days pass on them that lie in the past.
+
+    Return whether all have passed; at most `days` of them do so at once, so that others need not wait.
+    """
+    now, left = turn.now, len(FIELDS) * past if days is None else days
+    try:
+        for field in FIELDS:
+            if field.name not in turn.state.lives:
+                turn.now = now - pace * (past + 1)
+                _create(turn, field, pace)
+            while left and turn.life(field.name).counts.decisions < past:
+                turn.now = now - pace * (past - turn.life(field.name).counts.decisions)
+                live(turn, field)
+                left -= 1
+    finally:
+        turn.now = now
+    return all(turn.life(field.name).counts.decisions >= past for field in FIELDS)
 
 
 def _create(turn: Turn, field: Field, pace: float) -> None:
@@ -134,7 +137,8 @@ class Demo(threading.Thread):
 
     def run(self) -> None:
         try:
-            self._engine.do(lambda turn: begin(turn, pace=self._pace))
+            while not self._over.is_set() and not self._engine.do(lambda turn: begin(turn, pace=self._pace, days=10)):
+                pass
             while not self._over.wait(self._pace):
                 self._engine.do(_live_all)
         except Refusal as refusal:  # the service stops

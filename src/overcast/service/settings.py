@@ -15,7 +15,7 @@ _Count = Annotated[int, msgspec.Meta(ge=1)]
 _Positive = Annotated[float, msgspec.Meta(gt=0)]
 
 #: variables that begin like settings and are none
-_OTHERS = {"OVERCAST_CONFIG", "OVERCAST_DATA", "OVERCAST_REQUIRE", "OVERCAST_TRACEBACK"}
+_OTHERS = {"OVERCAST_CONFIG", "OVERCAST_DATA", "OVERCAST_KEY", "OVERCAST_REQUIRE", "OVERCAST_TRACEBACK"}
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -81,6 +81,25 @@ def test_an_empty_service_shows_how_to_begin(tmp_path: Path) -> None:
         assert "oc.Client" in words(page)
 
 
+def _run(shell: str | None, command: list[str]) -> None:
+    """Run a command, or lines of the shell that call curl, in which an error of the service counts as one."""
+    if shell is not None:
+        if shutil.which("curl") is None:
+            lacking("curl", "needs curl")
+        command = ["bash", "-ec", shell.replace("curl ", "curl --silent --fail ")]
+    subprocess.run(command, check=True, capture_output=True, timeout=60)
+
+
+def test_the_first_commands_of_the_documents_run_as_they_stand(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[3] / "docs" / "service" / "index.md").read_text(encoding="utf-8")
+    blocks = [block for block in re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL) if "curl" in block]
+    assert len(blocks) == 2
+    with site(tmp_path) as real:
+        lines = "".join(blocks).replace("http://127.0.0.1:8765", real.url)
+        _run(lines.replace("OVERCAST_KEY=...", f"OVERCAST_KEY={real.key}"), [])
+        assert real.ask("GET", "/v1/bandits/irrigation")["outcomes"] == 1
+
+
 @pytest.mark.parametrize("block", ["curl", "python"])
 def test_what_an_empty_service_shows_runs_as_it_stands(block: str, tmp_path: Path) -> None:
     with served(tmp_path) as api:
@@ -91,13 +110,7 @@ def test_what_an_empty_service_shows_runs_as_it_stands(block: str, tmp_path: Pat
     folder.mkdir()
     with site(folder) as real:
         text = html.unescape(found[1]).replace("YOUR_KEY", real.key).replace("http://HOST", real.url)
-        if block == "python":
-            command = [sys.executable, "-c", text]
-        elif shutil.which("curl"):
-            command = ["bash", "-c", text.replace("curl ", "curl --silent --fail ", 1)]
-        else:
-            lacking("curl", "needs curl")
-        subprocess.run(command, check=True, capture_output=True, timeout=60)
+        _run(text if block == "curl" else None, [sys.executable, "-c", text])
         info = real.ask("GET", "/v1/bandits/irrigation")
         assert (info["actions"], info["outcomes"]) == (4, 1 if block == "python" else 0)
 

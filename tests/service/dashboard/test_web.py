@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import http.client
 import logging
 from pathlib import Path
 
 import pytest
 
+from browser_support import site
 from dashboard_support import Visitor
 from overcast.service import Limits
 from overcast.service.dashboard.pages import SCREENS
@@ -93,6 +95,16 @@ def test_cookies_cannot_be_read_or_sent_by_others(api: Api) -> None:
         assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(parts)
         assert ("Secure" in parts) == (scheme == "https")
         visitor.sign_in()
+
+
+def test_a_proxy_with_tls_on_this_machine_makes_cookies_secure(tmp_path: Path) -> None:
+    with site(tmp_path) as real:
+        for scheme in ("http", "https"):
+            connection = http.client.HTTPConnection("127.0.0.1", real.port, timeout=20)
+            connection.request("GET", "/sign-in", headers={"X-Forwarded-Proto": scheme})
+            header = connection.getresponse().headers["set-cookie"]
+            connection.close()
+            assert ("Secure" in header.split("; ")) == (scheme == "https") == header.startswith("__Host-")
 
 
 def test_every_answer_has_the_headers(api: Api) -> None:
