@@ -6,6 +6,9 @@ import re
 import time
 from pathlib import Path
 
+from overcast.service.engine import Engine
+from overcast.service.metrics import Metrics
+from overcast.service.store import SqliteStore
 from service_support import FARM, served
 
 
@@ -17,9 +20,14 @@ def test_two_applications_count_apart(tmp_path: Path) -> None:
         line = 'overcast_requests_total{route="POST /v1/bandits",status="201"} 1.0'
         assert line in one.app.state.service.metrics.text().decode()
         assert line not in two.app.state.service.metrics.text().decode()
-        one.engine.state, kept = None, one.engine.state
-        assert "overcast_ready 0.0" in one.app.state.service.metrics.text().decode()
-        one.engine.state = kept
+
+
+def test_before_the_log_is_folded_it_is_not_ready(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "log.db")
+    text = Metrics(Engine(store)).text().decode()
+    assert "overcast_ready 0.0" in text
+    assert "overcast_log_position" not in text
+    store.close()
 
 
 def test_names_of_bandits_are_labels(tmp_path: Path) -> None:
