@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from overcast.service.dashboard.window import latest
-from overcast.service.demo import AMOUNTS, DELAY, FIELDS, Demo, begin, live
+from overcast.service.demo import AMOUNTS, DELAY, FIELDS, LOST, Demo, begin, live
 from service_support import Api, check_replay, served
 
 
@@ -21,7 +21,10 @@ def test_a_season_lies_in_the_past(tmp_path: Path) -> None:
         assert life.counts.decisions == 60
         found = latest(api.engine.store, "orchard", life.position)
         assert now - 125.0 < found.decisions[0].time < found.decisions[-1].time < now
-        assert {one.status for one in found.decisions} == {"rewarded", "open", "expired"}
+        assert [one.status for one in found.decisions[:14]] == ["rewarded"] * 14
+        assert {one.status for one in found.decisions} == {"rewarded", "open"}
+        assert life.counts.outcomes == sum(day % LOST != 0 for day in range(1, 60 - DELAY + 1))
+        assert life.terms.wait == 80.0
         assert all(one.came(one.belief) is not None for one in found.decisions if one.status == "rewarded")
         api.engine.do(lambda turn: begin(turn, past=60, pace=2.0))  # what is there stays
         assert api.state.lives["orchard"].counts.decisions == 60

@@ -86,22 +86,26 @@ def begin(turn: Turn, past: int = PAST, pace: float = PACE, days: int | None = N
         for field in FIELDS:
             if field.name not in turn.state.lives:
                 turn.now = now - pace * (past + 1)
-                _create(turn, field, pace)
+                _create(turn, field)
             while left and turn.life(field.name).counts.decisions < past:
                 turn.now = now - pace * (past - turn.life(field.name).counts.decisions)
                 live(turn, field)
                 left -= 1
     finally:
         turn.now = now
-    return all(turn.life(field.name).counts.decisions >= past for field in FIELDS)
+    passed = all(turn.life(field.name).counts.decisions >= past for field in FIELDS)
+    for field in FIELDS:
+        if passed and turn.life(field.name).terms.wait is None:  # before, what lies in the past would expire at once
+            turn.append(field.name, "terms", {"event": "terms", "terms": Terms(wait=40.0 * pace)})
+    return passed
 
 
-def _create(turn: Turn, field: Field, pace: float) -> None:
+def _create(turn: Turn, field: Field) -> None:
     actions = {f"{amount:.0f} mm": [amount] for amount in AMOUNTS}
     model = spec.model_of({"type": "Polynomial", "degree": 2}, None, None, None)
     policy = spec.policy_of("UCB") if field.shadow is None else spec.mixed(spec.policy_of("UCB"), EXPLORE, None)
     config = spec.configuration(actions, model, policy, None, 0, field.recalibrate)
-    turn.append(field.name, "create", {"event": "create", "config": config, "terms": Terms(wait=40.0 * pace)})
+    turn.append(field.name, "create", {"event": "create", "config": config, "terms": Terms()})
     if field.shadow is not None:
         beside = {"policy": encoded(spec.policy_of(field.shadow)), "model": None}
         turn.append(field.name, "shadow", {"event": "shadow", "config": beside})
