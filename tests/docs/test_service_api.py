@@ -32,7 +32,7 @@ def test_every_error_is_listed() -> None:
 
 
 def test_the_requests_work_and_every_metric_is_listed(tmp_path: Path) -> None:
-    requests = re.findall(r"^```http\n(\w+) (\S+)\n\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    requests = re.findall(r"^```http\n(\w+) (\S+) HTTP/1.1\n\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     assert len(requests) == PAGE.count("```http") >= 10
     with served(tmp_path) as api:
         for method, path, body in requests:
