@@ -215,9 +215,12 @@ def told() -> Markdown:
     """Return what the default costs after a few rounds if it is told what it otherwise learns."""
     path = DOCS.parent / "benchmarks" / "untuned" / "told.json"
     found = json.loads(path.read_text(encoding="utf-8"))
-    rows = [(s["told"], f"{s['mean']:.2f}", f"{s['worst']:.2f}", s["above"]) for s in found["stages"]]
+    rows = []
+    for stage in found["stages"]:
+        most, low, high = max(row["ratios"][stage["told"]] for row in found["rows"] if row["ratios"][stage["told"]])
+        rows.append((stage["told"], f"{stage['mean']:.2f}", f"{most:.2f} ({low:.2f} to {high:.2f})", stage["above"]))
     mean = f"mean ratio of {found['stages'][0]['problems']} cases, {found['trials']} trials each"
-    return table((f"told, T = {found['horizon']}", mean, "worst", "above 1.3"), rows)
+    return table((f"told, T = {found['horizon']}", mean, "worst, with its 95 % interval", "above 1.3"), rows)
 
 
 def capabilities() -> dict[str, Any]:

@@ -65,7 +65,7 @@ def test_more_trials_of_arms_with_clicks_bring_the_upper_end_below_the_limit() -
     assert all(high <= LIMIT for _, _, high in row["ratios"]["own"].values())
 
 
-@pytest.mark.parametrize("policy", ["thompson", "ids"])
+@pytest.mark.parametrize("policy", ["thompson", "ids", "mostly-greedy"])
 def test_other_policies_without_numbers_are_ahead_of_themselves_with_the_best_number(policy: str) -> None:
     """0.8 in the problem's own units, as for the default."""
     found = RESULTS[policy]["held-out"]
