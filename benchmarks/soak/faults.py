@@ -12,6 +12,8 @@ from soak.books import Books, check, load
 from soak.disk import Disk
 from soak.process import BELIEF, FARM, Process, first_key, once, wait_ready
 
+#: seconds after which answers that were under way at the beginning of a fault have arrived
+SETTLED = 0.3
 DECISIONS = "/v1/bandits/farm/decisions"
 KINDS = {"full": "f", "read-only": "r", "writes fail": "w", "syncs fail": "s", "all fails": "a"}
 
@@ -31,7 +33,7 @@ def failed(home: Path, rounds: int = 1, seconds: float = 0.4) -> dict[str, Any]:
             time.sleep(seconds)
             before = books.unavailable
             disk.fail(kind)
-            time.sleep(0.05)
+            time.sleep(SETTLED)
             acknowledged = len(books.rewarded)
             time.sleep(seconds)
             during = len(books.rewarded) - acknowledged

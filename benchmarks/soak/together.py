@@ -15,9 +15,10 @@ import overcast
 from overcast.service.fold import folded, replayable
 from overcast.service.store import open_store
 from soak.books import digest, remembered
-from soak.process import BELIEF, FARM, Client, Process, first_key
+from soak.process import BELIEF, FARM, Client, Process, first_key, once
 
 BATCH = 200
+DECISIONS = "/v1/bandits/farm/decisions"
 
 
 def together(db: str, folder: Path, outcomes: int, processes: int = 4, seed: int = 0) -> dict[str, Any]:
@@ -97,7 +98,7 @@ class _Reader(threading.Thread):
 
     def __init__(self, ports: Sequence[int], key: str) -> None:
         super().__init__(daemon=True)
-        self._clients = [Client(port, key) for port in ports]
+        self._ports, self._key = ports, key
         self.done = threading.Event()
         self._behind: list[int] = []
         self._seconds: list[float] = []
@@ -105,15 +106,13 @@ class _Reader(threading.Thread):
     def run(self) -> None:
         rng = np.random.default_rng(0)
         while not self.done.is_set():
-            one, other = rng.choice(len(self._clients), 2, replace=False)
-            _, made = self._clients[one].post("/v1/bandits/farm/decisions", {"belief": BELIEF})
+            one, other = (self._ports[i] for i in rng.choice(len(self._ports), 2, replace=False))
+            _, made = once(one, self._key, "POST", DECISIONS, {"belief": BELIEF})
             begun = time.perf_counter()
-            _, seen = self._clients[other].ask("GET", "/v1/bandits/farm")
+            _, seen = once(other, self._key, "GET", "/v1/bandits/farm")
             self._seconds.append(time.perf_counter() - begun)
             self._behind.append(max(0, made["position"] + 1 - seen["position"]))
-            self._clients[one].ask("DELETE", f"/v1/bandits/farm/decisions/{made['id']}")
-        for client in self._clients:
-            client.close()
+            once(one, self._key, "DELETE", f"{DECISIONS}/{made['id']}")
 
     def figures(self) -> dict[str, Any]:
         return {
