@@ -151,12 +151,21 @@ def opponents() -> Any:
     return json.loads(path.read_text(encoding="utf-8"))["ucb"]
 
 
+def cases(part: str) -> dict[tuple[str, str], tuple[int, Any]]:
+    """Return the trials and the ratios of each problem and setting of a part; where more trials were run, those."""
+    found, out = opponents(), {}
+    for name in [part, *(name for name in found if name.startswith(f"{part}: "))]:
+        for row in found[name]["problems"]:
+            out[row["name"], row["setting"]] = found[name]["trials"], row["ratios"]
+    return out
+
+
 def worst(part: str, opponent: str, above: float) -> tuple[int, int, float]:
     """Return the number of problems, how many have a ratio above a number at some horizon, and the largest ratio."""
     ratios: dict[str, float] = {}
-    for one in opponents()[part]["problems"]:
-        of = [values[0] for values in one["ratios"].get(opponent, {}).values()]
-        ratios[one["name"]] = max([ratios.get(one["name"], 0.0), *of])
+    for (name, _), (_, own) in cases(part).items():
+        of = [values[0] for values in own.get(opponent, {}).values()]
+        ratios[name] = max([ratios.get(name, 0.0), *of])
     return len(ratios), sum(ratio > above for ratio in ratios.values()), max(ratios.values())
 
 
@@ -193,17 +202,10 @@ def judged(part: str, policy: str = "ucb") -> Markdown:
 
 
 def above(part: str, limit: float) -> Markdown:
-    """Return where a tuned opponent that is not told the level is ahead by more than a limit, in some case of a part.
-
-    Where more trials were run, theirs count.
-    """
-    found, rows = opponents(), {}
-    for name in [part, *(name for name in found if name.startswith(f"{part}: "))]:
-        for row in found[name]["problems"]:
-            rows[row["name"], row["setting"]] = found[name]["trials"], row["ratios"]
+    """Return where a tuned opponent that is not told the level is ahead by more than a limit, case by case."""
     lines = [
         (*key, opponent, t, f"{r[0]:.2f}", f"{r[1]:.2f} to {r[2]:.2f}", trials)
-        for key, (trials, ratios) in rows.items()
+        for key, (trials, ratios) in cases(part).items()
         for opponent in ("own", "standard")
         for t, r in ratios[opponent].items()
         if r is not None and r[0] > limit
