@@ -86,6 +86,7 @@ def site(folder: Path) -> Iterator[Site]:
 def sign_in(page: Any, site: Site) -> None:
     """Sign in as a person does, by the keyboard."""
     page.goto(f"{site.url}/sign-in")
-    page.keyboard.type(site.key)  # the field has the focus
+    page.locator("[name=key]:focus").wait_for()  # it has the focus without a click
+    page.keyboard.type(site.key)
     page.keyboard.press("Enter")
     page.wait_for_url(f"{site.url}/")

@@ -91,7 +91,7 @@ def test_what_is_no_list_of_names_is_refused() -> None:
         belief.named(3)  # type: ignore[arg-type]
     with refused(ValueError, "Independent", "names of beliefs must differ", "'warm' twice"):
         oc.Independent([WARM, WARM])
-    with refused(TypeError, "as_belief", "map names to numbers or beliefs", "under 'warm'"):
+    with refused(TypeError, "as_belief", "map names to numbers or forecasts of one quantity", "under 'warm'"):
         oc.as_belief({"warm": [1.0, 2.0]})
 
 

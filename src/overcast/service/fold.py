@@ -195,8 +195,9 @@ class State:
 def folded(rows: Iterable[Row], state: State | None = None) -> State:
     """Return the state after some rows."""
     out = State() if state is None else state
-    for row in rows:
-        out.apply(row)
+    with np.errstate(all="ignore"):  # as when the rows were written: the numbers of requests may be huge
+        for row in rows:
+            out.apply(row)
     return out
 
 
