@@ -349,10 +349,10 @@ def test_nothing_comes_from_elsewhere() -> None:
 
 def test_a_choice_by_chance_says_how_likely_it_was(api: Api) -> None:
     visitor = Visitor(api).sign_in()
-    assert api.post("/v1/bandits", FARM | {"name": "curious", "explore": 1.0}).status == 201
-    assert api.post("/v1/bandits", FARM | {"name": "sure"}).status == 201
-    for name in ("curious", "sure"):
-        assert api.post(f"/v1/bandits/{name}/decisions", {"belief": GAUSSIAN}).status == 201
-    actions = len(FARM["actions"])
-    assert f"was chosen, with probability {1 / actions:.2g}." in words(visitor.get("/bandits/curious"))
+    chance = {}
+    for name, share in (("curious", 1.0), ("sure", 0.0)):
+        assert api.post("/v1/bandits", FARM | {"name": name, "explore": share}).status == 201
+        chance[name] = api.post(f"/v1/bandits/{name}/decisions", {"belief": GAUSSIAN}).body["probability"]
+    assert chance["curious"] < chance["sure"] == 1.0
+    assert f"was chosen, with probability {chance['curious']:.2g}." in words(visitor.get("/bandits/curious"))
     assert "▸ was chosen." in words(visitor.get("/bandits/sure"))
