@@ -64,13 +64,13 @@ SHOWN: dict[str, tuple[Any, list[str]]] = {
     "many names": (oc.Bandit(["a"], MODEL, oc.UCB(), context=list("uvwxyz")), ["u, v, w, x, y, 1 more"]),
     "sampler": (oc.Sampler(lambda n, rng: 1 / 0, 1), ["known by draws alone"]),
     "many dimensions": (oc.Gaussian(np.zeros(40), 1.0), ["c12", "28 more dimensions"]),
-    "bandit": (_evil_bandit(), [EVIL, "UCB(beta=None)", "0, 0 open"]),
+    "bandit": (_evil_bandit(), [EVIL, "UCB()", "0, 0 open"]),
     "decision": (_evil_bandit().decide([1.0]), [f"▸ {EVIL}", "Decision 1"]),
     "record": (oc.Decision.from_json(_evil_bandit().decide([1.0]).to_json()), [f"▸ {EVIL}"]),
     "calibration": (oc.calibration.check([[0.0], [1.0]], [0.5, 0.75], names=[EVIL]), [EVIL, "2 forecasts", "nominal"]),
     "recalibrated": (_corrected(), ["by 5 outcomes", "slope"]),
     "nothing learnt": (oc.Recalibrated(), ["by 0 outcomes"]),
-    "runs": (_runs(), ["2 trials of 3 steps", "expected regret", "UCB(beta=None)"]),
+    "runs": (_runs(), ["2 trials of 3 steps", "expected regret", "UCB()"]),
 }
 
 

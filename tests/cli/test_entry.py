@@ -66,7 +66,9 @@ def test_no_help_is_wider_than_80_columns(capsys: pytest.CaptureFixture[str], mo
     [
         (["fly"], "overcast: COMMAND: invalid choice: 'fly'"),
         (["reproduce"], "overcast reproduce: the following arguments are required: EXPERIMENT"),
-        (["reproduce", "synthetic", "--tri", "3"], "overcast: unrecognized arguments: --tri 3"),
+        (["reproduce", "synthetic", "--tri", "3"], "overcast reproduce: unrecognized arguments: --tri 3"),
+        (["doctor", "--bad"], "overcast doctor: unrecognized arguments: --bad; see overcast doctor --help"),
+        (["--bad"], "overcast: unrecognized arguments: --bad; see overcast --help"),
     ],
 )
 def test_what_is_not_understood_is_one_line(args: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

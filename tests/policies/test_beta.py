@@ -74,3 +74,10 @@ def test_half_the_interval_is_beta_widths_trial_by_trial() -> None:
     half = oc.UCB().half_interval(Outlook(learner, None), PROGRESS)
     np.testing.assert_array_equal(half, oc.UCB().beta_at(Outlook(learner, None), PROGRESS))  # widths are one
     assert half.shape == (2, 3)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_policy_is_shown_as_it_is_written(kind: Any) -> None:
+    assert "beta" not in repr(kind())
+    for policy in (kind(), kind(2.0), kind(confidence.Observed(0.1))):
+        assert eval(repr(policy), {**vars(oc), **vars(confidence)}) == policy

@@ -41,6 +41,16 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message.removeprefix('argument ')}; see {self.prog} --help\n")
 
 
+class Command(Parser):
+    """The parser of a subcommand, which refuses what it does not know itself, so that it points to its own help."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found, unknown
+
+
 class Front(Parser):
     """The parser of the whole command; its help is a page that says what the command can do."""
 
@@ -53,7 +63,7 @@ def build() -> Parser:
     parser = Front(prog="overcast")
     parser.add_argument("--version", action="version", version=f"overcast {overcast.__version__}", help="the version")
     parser.set_defaults(run=_overview, resumes=True)
-    commands = parser.add_subparsers(metavar="COMMAND", parser_class=Parser)
+    commands = parser.add_subparsers(metavar="COMMAND", parser_class=Command)
     for command in COMMANDS:
         command.add_to(commands)
     return parser

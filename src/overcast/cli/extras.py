@@ -10,8 +10,8 @@ from importlib import metadata
 #: what an extra is for; extras for developers are not listed
 PURPOSES = {
     "plot": "pictures",
-    "scores": "scores of forecasts: CRPS, energy score",
-    "experiments": "overcast demo, overcast reproduce",
+    "scores": "scores of forecasts; with plot overcast calibrate",
+    "experiments": "overcast demo, reproduce and bench",
     "movielens": "MovieLens: download and embedding",
     "dask": "overcast reproduce --dask: many machines",
     "gym": "environments as Gymnasium has them, and back",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,11 @@ class WithBeta(Policy):
             raise TypeError(f"{name}: beta must be an instance such as {self.beta.__name__}(), got the class itself")
         if not (self.beta is None or isinstance(self.beta, Confidence) or callable(self.beta)):
             object.__setattr__(self, "beta", _check.number(name, "beta", self.beta, at_least=0.0))
+
+    def __repr__(self) -> str:
+        """Return the policy as it is written, without what was not given."""
+        given = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]  # see above
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in given.items() if v is not None)})"
 
     def beta_at(self, outlook: Outlook, progress: Progress) -> float | Array:
         """Return beta_t."""

@@ -16,7 +16,7 @@ from overcast.policies.outlook import Outlook
 LEAST, MOST = 1e-8, 1e100
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class IDS(WithBeta):
     """Take the action that costs least for the information it brings: the lowest gap(x)^2 / information(x).
 

@@ -14,7 +14,7 @@ from overcast.policies.beta import Beta, WithBeta
 from overcast.policies.outlook import Outlook
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MostlyGreedy(WithBeta):
     """Take the highest estimate while every action is known well enough, else explore as `UCB` does.
 

@@ -11,7 +11,7 @@ from overcast.policies.beta import Beta, WithBeta
 from overcast.policies.outlook import Outlook
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class UCB(WithBeta):
     """Take the action with the highest psi^T theta-hat + beta_t ||psi||_{V^-1} (Algorithms 1 and 2).
 
@@ -26,7 +26,7 @@ class UCB(WithBeta):
     >>> UCB(beta=2.0)
     UCB(beta=2.0)
     >>> UCB()
-    UCB(beta=None)
+    UCB()
     """
 
     beta: Beta = None

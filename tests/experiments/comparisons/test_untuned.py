@@ -27,7 +27,7 @@ def test_the_summary_has_every_beta_and_what_was_found(untuned_outcome: Outcome,
     variants = problem["variants"]
     assert len(variants) == 2 * len(GRID) + 2 + len(SHARES)
     default = next(v for v in variants if v.get("name") == DEFAULT and v["setting"] == "hidden")
-    assert (default["beta"], default["policy"]) == (None, "UCB(beta=None)")
+    assert (default["beta"], default["policy"]) == (None, "UCB()")
     assert default["model"] == "LinearModel(features=Quadratic())"
     assert default["regret"]["mean"] == pytest.approx(Tuning(untuned_outcome).default("hidden").regret[:, -1].mean())
     assert [v["revealed"] for v in variants if "revealed" in v] == list(SHARES)

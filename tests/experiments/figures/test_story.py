@@ -38,3 +38,8 @@ def test_the_story_says_what_the_picture_shows() -> None:
     assert heights == list(story.AMOUNTS[season.chosen[-story.SHOWN :]])
     np.testing.assert_array_equal(bottom.lines[0].get_ydata(), season.saved)
     np.testing.assert_array_equal(top.lines[0].get_ydata(), season.rain[-story.SHOWN :])
+    for band in top.collections:
+        box = band.get_paths()[0].get_extents()
+        assert (box.x0, box.x1) == (160.5, 200.5)  # whole days, and all of them in sight
+        assert top.get_xlim()[0] < box.x0
+        assert box.x1 < top.get_xlim()[1]

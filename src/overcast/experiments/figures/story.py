@@ -100,16 +100,17 @@ def draw(season: Season) -> Figure:
     """Return the picture: forecasts and what came, the amounts chosen, and what it saved."""
     n, amounts = len(season.rain), AMOUNTS[season.chosen]
     last = np.arange(max(0, n - SHOWN), n)
+    bounds = np.append(last + 0.5, last[-1] + 1.5)  # a day is as wide as any other, the first and the last too
     style: Any = {"axes.spines.top": False, "axes.spines.right": False, "font.size": 10, "legend.frameon": False}
     with matplotlib.rc_context(style):
         figure = Figure(figsize=(9.0, 6.4), layout="constrained")
         top, middle, bottom = figure.subplots(3, 1, height_ratios=[1.5, 1.0, 1.2])
         for low, high, alpha in ((0.05, 0.95, 0.25), (0.25, 0.75, 0.45)):
-            edges = np.quantile(season.members[last], [low, high], axis=1)
+            edges = np.quantile(season.members[last], [low, high], axis=1)[:, [*range(len(last)), -1]]
             label = f"forecast, {high - low:.0%} of it"
-            top.fill_between(last + 1, *edges, color=BAND, alpha=alpha, lw=0, step="mid", label=label)
+            top.fill_between(bounds, *edges, color=BAND, alpha=alpha, lw=0, step="post", label=label)
         top.plot(last + 1, season.rain[last], "o", ms=4, color=CAME, label="rain that came")
-        top.set(ylabel="rain, mm", xlim=(last[0] + 0.4, last[-1] + 1.6))
+        top.set(ylabel="rain, mm", xlim=(bounds[0] - 0.5, bounds[-1] + 0.5))
         top.set_title(f"What was forecast, and what came: the last {len(last)} of {n} days", fontsize=10, loc="left")
         top.legend(ncols=3, fontsize=9, loc="upper left")
         top.set_ylim(0.0, 1.25 * float(season.members[last].max()))
