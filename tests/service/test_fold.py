@@ -123,3 +123,17 @@ def test_a_life_survives_bytes(api: Api) -> None:
     again = State.of(api.state.position, api.state.contents())
     assert memory_of(again.lives["farm"].bandit) == memory_of(api.state.lives["farm"].bandit)
     assert again.keys == api.state.keys
+
+
+def test_huge_numbers_do_not_warn_wherever_rows_are_folded(api: Api) -> None:
+    api.post("/v1/bandits", FARM)
+    for i in range(3):
+        api.decide(id=f"huge{i}")
+        answer = api.post(f"/v1/bandits/farm/decisions/huge{i}/outcome", {"reward": 1e150 * (-1) ** i})
+        assert answer.status == 200
+    added = api.post("/v1/bandits/farm/actions", {"actions": {"huge": [1e200, 1e200]}})
+    assert added.status in (200, 201)
+    state = State()
+    for row in api.engine.store.read():
+        state.apply(row)
+    assert remembered(state) == remembered(api.state)

@@ -108,6 +108,7 @@ class State:
         self.lives: dict[str, Life] = {}
         self.keys: dict[str, Key] = {}
 
+    @np.errstate(all="ignore")  # the numbers of requests may be huge
     def apply(self, row: Row, decision: Decision | None = None, event: Any = None) -> None:
         """Let the next row happen; if it cannot, nothing changes.
 
@@ -195,9 +196,8 @@ class State:
 def folded(rows: Iterable[Row], state: State | None = None) -> State:
     """Return the state after some rows."""
     out = State() if state is None else state
-    with np.errstate(all="ignore"):  # as when the rows were written: the numbers of requests may be huge
-        for row in rows:
-            out.apply(row)
+    for row in rows:
+        out.apply(row)
     return out
 
 
