@@ -82,7 +82,7 @@ class Bandit:
     --------
     >>> import overcast as oc
     >>> bandit = oc.Bandit({"early": [1, 0], "late": [0, 1]}, oc.LinearModel(oc.features.Bilinear()), oc.UCB())
-    >>> forecast = oc.Gaussian([20.0, 1.0], [4.0, 0.1])
+    >>> forecast = oc.Gaussian([1.0, 20.0], [0.0, 4.0])  # constant, °C
     >>> decision = bandit.decide(forecast)
     >>> decision.action
     'early'
@@ -90,7 +90,7 @@ class Bandit:
     >>> decision = bandit.decide(forecast)
     >>> decision.action
     'late'
-    >>> bandit.learn(decision, reward=2.0, context=[18.0, 1.2])  # here it was measured afterwards
+    >>> bandit.learn(decision, reward=2.0, context=[1.0, 18.0])  # here it was measured afterwards
     """
 
     def __init__(

@@ -102,7 +102,7 @@ class Decision:
     --------
     >>> import json, overcast as oc
     >>> bandit = oc.Bandit({"early": [1, 0], "late": [0, 1]}, oc.LinearModel(oc.features.Bilinear()), oc.UCB())
-    >>> decision = bandit.decide(oc.Gaussian([20.0], 4.0), id="monday")
+    >>> decision = bandit.decide(oc.Gaussian([1.0, 20.0], [0.0, 4.0]), id="monday")
     >>> text = json.dumps(decision.to_json())
     >>> oc.Decision.from_json(json.loads(text)).action
     'early'

@@ -42,9 +42,9 @@ KEPT, FRESH, STALE = 32, 1.5, 60.0
 
 #: what the form of a new bandit offers by name, with what it says; everything else can be written as JSON
 FEATURES = {
-    "Bilinear": "products of action and context",
-    "Quadratic": "squares of both, and products",
     "Polynomial": "all monomials up to degree two",
+    "Bilinear": "products of action and context, with a 1 in the context",
+    "Quadratic": "squares of both, and products",
     "Disjoint": "each action on its own",
     "Linear": "action and context side by side",
 }
