@@ -359,3 +359,69 @@ def test_a_log_that_is_shorter_than_before_is_folded_anew(postgres: str, caplog:
     assert api.decide()["position"] == 3
     check_replay(api.engine.store, api.state)
     api.stop()
+
+
+def test_a_default_that_cannot_count_lets_the_decision_be_forgotten(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with served(tmp_path) as api:
+        api.post("/v1/bandits", FARM | {"wait": 0.2, "default": 1.0})
+        made = api.decide()["id"]
+        part = {"event": "part", "id": made, "reward": 1e200, "part": "a"}  # as an import may bring it
+        with caplog.at_level(logging.CRITICAL, "overcast.service"):
+            api.engine.do(lambda turn: turn.append("farm", "part", part, made))
+            time.sleep(0.3)
+            assert api.get("/v1/bandits/farm").status == 200
+            api.decide()
+        assert api.get(f"/v1/bandits/farm/decisions/{made}").body["status"] == "expired"
+        assert api.state.lives["farm"].counts.expired == 1
+        assert api.state.lives["farm"].bandit.learnt.rounds == 0
+        check_replay(api.engine.store, api.state)
+
+
+def test_what_happens_in_part_is_undone(
+    api: Api, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*given: Any) -> None:
+        raise IndexError("shadow")
+
+    assert api.ask("PUT", "/v1/bandits/farm/shadow", {"policy": "Greedy"}).status == 200
+    api.decide(id="a")
+    before = remembered(api.state)
+    with monkeypatch.context() as patched, caplog.at_level(logging.CRITICAL):
+        patched.setattr("overcast.service.shadow.Shadow.decided", broken)
+        assert api.post("/v1/bandits/farm/decisions", {"belief": GAUSSIAN, "id": "b"}).status == 500
+    api.engine.do(lambda turn: None)
+    assert remembered(api.state) == before
+    assert api.decide(id="b")["id"] == "b"
+    check_replay(api.engine.store, api.state)
+
+
+def test_a_snapshot_that_cannot_be_kept_does_not_end_the_writer(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Odd(SqliteStore):
+        def keep(self, snapshots: Snapshots) -> None:
+            raise OverflowError("too large")
+
+    api = Api(Settings(snapshot_every=1), Odd(tmp_path / "log.db"))
+    with caplog.at_level(logging.WARNING, "overcast.service"):
+        assert api.post("/v1/bandits", FARM).status == 201
+        assert api.decide()["position"] == 2
+        api.engine.do(lambda turn: None)
+    assert "no snapshot was kept: too large" in caplog.text
+    assert api.engine.ready
+    api.stop()
+
+
+def test_nothing_ends_the_writer(api: Api, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    def broken(*given: Any) -> None:
+        raise LookupError("out of order")
+
+    with monkeypatch.context() as patched, caplog.at_level(logging.ERROR, "overcast.service"):
+        patched.setattr("overcast.service.engine._due", broken)
+        while "out of order" not in caplog.text:
+            time.sleep(0.01)
+    api.engine.do(lambda turn: None)
+    assert api.decide()["position"] == 2
+    check_replay(api.engine.store, api.state)

@@ -20,12 +20,14 @@ from overcast.service.serve import hand_out
 from overcast.service.store import open_store
 from service_support import FARM, GAUSSIAN
 
+COMMAND = [sys.executable, "-m", "overcast.cli", "serve", "--port", "0"]
+
 
 class Process:
     """`overcast serve` as a process of its own."""
 
-    def __init__(self, db: str, folder: Path) -> None:
-        command = [sys.executable, "-m", "overcast.cli", "serve", "--db", db, "--port", "0"]
+    def __init__(self, db: str, folder: Path, *options: str) -> None:
+        command = [*COMMAND, "--db", db, *options]
         environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
         self._process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=folder, env=environment, text=True
@@ -76,6 +78,34 @@ def test_the_first_key_and_a_graceful_end(tmp_path: Path) -> None:
     assert kept is not None
     assert kept.position == started(store)[0].position == 2  # it had time to keep its state
     store.close()
+
+
+def test_a_key_that_cannot_be_handed_out_does_not_count(tmp_path: Path) -> None:
+    db = tmp_path / "log.db"
+    (tmp_path / "log.db.key").mkdir()
+    command = [*COMMAND, "--db", str(db)]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 1
+    assert "Is a directory; no key was made" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert "serves on" not in ended.stdout
+    (tmp_path / "log.db.key").rmdir()
+    process = Process(str(db), tmp_path)
+    process.stop()
+    assert (tmp_path / "log.db.key").read_text().startswith("oc_")
+
+
+def test_a_lost_key_is_replaced(tmp_path: Path) -> None:
+    db, key_file = str(tmp_path / "log.db"), tmp_path / "log.db.key"
+    Process(db, tmp_path).stop()
+    lost = key_file.read_text().strip()
+    key_file.unlink()
+    process = Process(db, tmp_path, "--new-key")
+    key = key_file.read_text().strip()
+    assert key != lost
+    assert post(process.port, "/v1/bandits", FARM, key) == 201
+    assert post(process.port, "/v1/bandits", FARM | {"name": "other"}, lost) == 201  # until it is revoked
+    process.stop()
 
 
 def test_a_terminal_sees_the_key_once(

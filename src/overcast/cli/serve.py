@@ -21,6 +21,11 @@ def add_to(commands: Commands) -> None:
     parser.add_argument(
         "--demo", action="store_true", help="fill it with a season of irrigation that goes on (in overcast-demo.db)"
     )
+    parser.add_argument(
+        "--new-key",
+        action="store_true",
+        help="make a key with the scope admin, as the first start does, if all are lost",
+    )
     parser.set_defaults(run=_run, resumes=False)
 
 
@@ -28,4 +33,4 @@ def _run(args: argparse.Namespace) -> None:
     from overcast.service import load_settings, run
 
     db = "overcast-demo.db" if args.demo and args.db is None else args.db
-    run(load_settings({"db": db, "host": args.host, "port": args.port}, args.config), args.demo)
+    run(load_settings({"db": db, "host": args.host, "port": args.port}, args.config), args.demo, args.new_key)

@@ -8,7 +8,6 @@ made from all that stands before it in the log, and no answer is given that a po
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import math
 import queue
@@ -49,6 +48,8 @@ class Turn:
         self.state, self.now = state, now
         self._store = store
         self.rows: list[Row] = []
+        #: whether something happened in part, so that the state holds what no row tells
+        self.torn = False
         self._recent: dict[tuple[str, str], list[Row]] = {}
 
     def life(self, name: str) -> Life:
@@ -74,6 +75,9 @@ class Turn:
             self.state.apply(row, decision)
         except LIBRARY as error:
             raise invalid(error) from None
+        except Exception:
+            self.torn = True
+            raise
         self.rows.append(row)
         if row.decision is not None:
             self._recent.setdefault((row.bandit, row.decision), []).append(row)
@@ -88,6 +92,14 @@ class _Work(NamedTuple):
     run: Callable[[Turn], Any]
     writes: bool
     future: Future[Any] | asyncio.Future[Any]
+
+
+class _Torn(Exception):  # noqa: N818 - it names a state of affairs, not a mistake
+    """Work failed half way, which none may do: the state is no longer that of the log."""
+
+    def __init__(self, work: _Work) -> None:
+        super().__init__("work failed half way, and the log is folded anew")
+        self.work = work
 
 
 class Engine:
@@ -171,8 +183,12 @@ class Engine:
     def _run(self) -> None:
         while True:
             batch = self._taken(self.max_age)
-            if batch or self.age >= self.max_age:
-                self._serve(batch)
+            try:
+                if batch or self.age >= self.max_age:
+                    self._serve(batch)
+            except Exception as error:  # whatever it is: without this thread, all writes wait for ever
+                self._fail(error)
+                _settle(batch, [(None, _unavailable()) for _ in batch])
             if self._stopping and not batch and self._queue.empty():
                 break
         self._keep()
@@ -207,7 +223,8 @@ class Engine:
                 answers = answered(batch)
         except Exception as error:
             self._fail(error)
-            answers = [(None, _unavailable()) for _ in batch]
+            torn, cause = (error.work, error.__cause__) if isinstance(error, _Torn) else (None, None)
+            answers = [(None, cause if work is torn else _unavailable()) for work in batch]
         else:
             if self._trouble:
                 log.warning("the log can be written and read again")
@@ -222,8 +239,10 @@ class Engine:
             known = isinstance(error, (Unavailable, Replaced))
             log.error("the log cannot be written or read: %s", trouble, exc_info=not known)
             self._trouble = trouble
-        with contextlib.suppress(Unavailable):
+        try:
             self.store.end()
+        except Exception as failed:
+            log.warning("the turn to write ends with its connection: %s", failed)
 
     def _folded(self) -> State:
         if self.state is None:
@@ -290,8 +309,9 @@ class Engine:
             return
         try:
             self.store.keep(Snapshots(self.state.position, overcast.__version__, self.state.contents()))
-        except (Unavailable, ValueError) as error:
-            log.warning("no snapshot was kept: %s", error)
+        except Exception as error:  # whatever it is, the log is the truth
+            known = isinstance(error, (Unavailable, ValueError))
+            log.warning("no snapshot was kept: %s", error, exc_info=not known)
         self._kept = self.state.position
 
 
@@ -374,8 +394,8 @@ def _answer(work: _Work, turn: Turn) -> _Answer:
     except Unavailable:
         raise
     except Exception as error:
-        if len(turn.rows) != before:  # it failed half way, which no work may do
-            raise
+        if turn.torn or len(turn.rows) != before:
+            raise _Torn(work) from error
         if isinstance(error, LIBRARY):
             return None, invalid(error)
         return None, error
@@ -408,7 +428,11 @@ def _expire(turn: Turn) -> None:
                 turn.append(life.name, "forget", {"event": "forget", "id": id_, "expired": True}, id_)
             else:
                 body = {"event": "learn", "id": id_, "reward": total + default, "context": None, "expired": True}
-                turn.append(life.name, "learn", body, id_)
+                try:
+                    turn.append(life.name, "learn", body, id_)
+                except Refusal as refusal:  # parts and default may be too large together
+                    log.warning("decision %s of %s expired and is forgotten: %s", id_, life.name, refusal)
+                    turn.append(life.name, "forget", {"event": "forget", "id": id_, "expired": True}, id_)
 
 
 def _settle(batch: Sequence[_Work], answers: Sequence[_Answer]) -> None:
@@ -428,11 +452,12 @@ def _settle(batch: Sequence[_Work], answers: Sequence[_Answer]) -> None:
 
 def _set_all(group: list[tuple[asyncio.Future[Any], Any, BaseException | None]]) -> None:
     for future, value, error in group:
-        if not future.done():  # whoever asked may have gone
-            _set(future, value, error)
+        _set(future, value, error)
 
 
 def _set(future: Any, value: Any, error: BaseException | None) -> None:
+    if future.done():  # whoever asked may have gone
+        return
     if error is None:
         future.set_result(value)
     else:

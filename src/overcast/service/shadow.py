@@ -100,20 +100,25 @@ class Shadow:
 
     def decided(self, decision: Decision, data: Any, probability: float | None) -> None:
         """See a decision, with the choice that was recorded with it."""
-        if self._happened(lambda: self.bandit.adopt(decision)) and data is not None:
-            choice = msgspec.convert(data, Choice)
-            agrees = choice.index == decision.index
-            self.compared.decisions += 1
-            self.compared.agreed += agrees
-            self.compared.expected += choice.own - choice.taken
-            self.open[decision.id] = Waiting(choice, agrees, probability)
+
+        def see() -> None:
+            choice = None if data is None else msgspec.convert(data, Choice)
+            self.bandit.adopt(decision)
+            if choice is not None:
+                agrees = choice.index == decision.index
+                self.compared.decisions += 1
+                self.compared.agreed += agrees
+                self.compared.expected += choice.own - choice.taken
+                self.open[decision.id] = Waiting(choice, agrees, probability)
+
+        self._happened(see)
 
     def ended(self, id_: str, event: Any) -> None:
         """See the outcome of a decision, or that there will be none."""
         if id_ in self.bandit.memory.tickets.open:
             self._happened(lambda: events.apply(self.bandit, event))
         waiting = self.open.pop(id_, None)
-        if event["event"] == "learn" and waiting is not None and waiting.probability is not None:
+        if event["event"] == "learn" and waiting is not None and waiting.probability:
             choice, reward = waiting.choice, event["reward"]
             gain = choice.own - reward + waiting.agrees * (reward - choice.taken) / waiting.probability
             if math.isfinite(gain * gain):
