@@ -55,3 +55,10 @@ def test_retired_actions_and_names_are_taken_over() -> None:
     assert shadow.bandit.learnt.rounds == 0
     again = Shadow.of({**shadow.to_data(), "open": {}, "compared": {}}, shadow.bandit)
     assert again.to_data() == shadow.to_data()
+
+
+def test_sums_too_large_to_tell_give_no_error_of_it() -> None:
+    assert Comparison(outcomes=3, gain=1e200, squares=1e300).two_se is None
+    found = Comparison(outcomes=2, gain=2e150, squares=4e300).two_se
+    assert found is not None
+    assert math.isclose(found, 2e150)

@@ -165,7 +165,7 @@ class State:
             life.counts.cancelled += kind == "forget" and not event.get("expired", False)
         elif kind in ("add", "retire", "rename", "policy"):
             events.apply(life.bandit, event)
-            if life.shadow is not None and kind != "policy":
+            if life.shadow is not None and (kind != "policy" or life.shadow.config["policy"] is None):
                 life.shadow.changed(event)
         elif kind == "shadow":
             life.shadow = Shadow(event["config"], life.bandit, row.position, row.time)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import hashlib
 import json
 import logging
@@ -9,7 +11,7 @@ import re
 import time
 import tomllib
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
@@ -24,6 +26,7 @@ from overcast.service.errors import Failure, Refusal
 from overcast.service.keys import Key
 from overcast.service.metrics import Metrics
 from overcast.service.settings import Settings
+from overcast.service.store.base import Unavailable
 from overcast.service.tracing import Tracing
 
 T = TypeVar("T")
@@ -104,7 +107,7 @@ class Reply:
     message: Any = None
     content: bytes | None = None
     kind: bytes = JSON
-    stream: AsyncIterator[bytes] | None = None
+    stream: AsyncGenerator[bytes] | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -188,10 +191,13 @@ class Endpoint:
             reply = await self._operation.handler(Call(self._service, key, params, headers, body, query))
         except Refusal as refusal:
             reply, extra = Reply(refusal.status, Failure(refusal.fault)), refusal.headers
+        except Unavailable:
+            gone = Refusal(503, "service: the log cannot be written or read now; try again")
+            reply, extra = Reply(503, Failure(gone.fault)), {"Retry-After": "1"}
         except Exception:
             log.exception("request %s failed", request)
             reply = Reply(500, Failure(Refusal(500, "service: failed; its log says why, by the request's id").fault))
-        await respond(send, reply, {"x-request-id": request, **reply.headers, **extra})
+        await respond(receive, send, reply, {"x-request-id": request, **reply.headers, **extra})
         spent = time.perf_counter() - begun
         self._observe(reply.status, spent)
         if self._service.settings.log_requests:
@@ -332,7 +338,7 @@ def depth(raw: bytes) -> int:
     return deepest
 
 
-async def respond(send: Send, reply: Reply, headers: Mapping[str, str]) -> None:
+async def respond(receive: Receive, send: Send, reply: Reply, headers: Mapping[str, str]) -> None:
     """Send an answer."""
     content = reply.content
     if content is None and reply.stream is None:
@@ -347,9 +353,26 @@ async def respond(send: Send, reply: Reply, headers: Mapping[str, str]) -> None:
         head.append((b"www-authenticate", b"Bearer"))
     await send({"type": "http.response.start", "status": reply.status, "headers": head})
     if reply.stream is not None:
-        async for part in reply.stream:
-            await send({"type": "http.response.body", "body": part, "more_body": True})
+        await stream(receive, send, reply.stream)
     await send({"type": "http.response.body", "body": content or b""})
+
+
+async def stream(receive: Receive, send: Send, parts: AsyncGenerator[bytes]) -> None:
+    """Send the parts of a body, until the client leaves."""
+    leaving = asyncio.create_task(_left(receive))
+    try:
+        async with contextlib.aclosing(parts):
+            async for part in parts:
+                if leaving.done():
+                    break
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+    finally:
+        leaving.cancel()
+
+
+async def _left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        await asyncio.sleep(0.1)
 
 
 def unauthorized() -> Refusal:

@@ -31,6 +31,9 @@ def _check_actions(actions: dict[str, Any] | list[Any]) -> None:
 
 
 Share = Annotated[float, Meta(ge=0, le=1)]
+#: the end of the year 9999, where calendars end, in seconds since 1970
+END = 253_402_300_800.0
+
 Seconds = Annotated[float, Meta(gt=0)]
 Vector = list[float]
 Scope = Literal["admin", "decide", "outcome", "read"]
@@ -167,7 +170,7 @@ class NewKey(Asked):
     name: str
     scopes: Annotated[list[Scope], Meta(min_length=1, max_length=4)]
     bandits: Annotated[list[str], Meta(min_length=1, max_length=100)] = msgspec.field(default_factory=lambda: ["*"])
-    expires: float | None = None
+    expires: Annotated[float, Meta(lt=END)] | None = None
 
     def __post_init__(self) -> None:
         check("name", LABEL, self.name)

@@ -58,11 +58,11 @@ class Comparison(msgspec.Struct):
 
     @property
     def two_se(self) -> float | None:
-        """Return two standard errors of it; None below two outcomes."""
+        """Return two standard errors of it; None below two outcomes, and if rewards are too large to tell."""
         if self.outcomes < 2:
             return None
-        variance = (self.squares - self.gain**2 / self.outcomes) / (self.outcomes - 1)
-        return 2.0 * math.sqrt(max(variance, 0.0) / self.outcomes)
+        variance = (self.squares - self.gain * (self.gain / self.outcomes)) / (self.outcomes - 1)
+        return None if not math.isfinite(variance) else 2.0 * math.sqrt(max(variance, 0.0) / self.outcomes)
 
 
 class Shadow:
@@ -108,7 +108,8 @@ class Shadow:
                 agrees = choice.index == decision.index
                 self.compared.decisions += 1
                 self.compared.agreed += agrees
-                self.compared.expected += choice.own - choice.taken
+                expected = self.compared.expected + (choice.own - choice.taken)
+                self.compared.expected = expected if math.isfinite(expected) else self.compared.expected
                 self.open[decision.id] = Waiting(choice, agrees, probability)
 
         self._happened(see)
@@ -121,13 +122,13 @@ class Shadow:
         if event["event"] == "learn" and waiting is not None and waiting.probability:
             choice, reward = waiting.choice, event["reward"]
             gain = choice.own - reward + waiting.agrees * (reward - choice.taken) / waiting.probability
-            if math.isfinite(gain * gain):
+            if math.isfinite(self.compared.squares + gain * gain):
                 self.compared.outcomes += 1
                 self.compared.gain += gain
                 self.compared.squares += gain * gain
 
     def changed(self, event: Any) -> None:
-        """See that actions came, went or got other names."""
+        """See that actions came, went or got other names, or that the bandit has another policy."""
         self._happened(lambda: events.apply(self.bandit, event))
 
     def _happened(self, what: Any) -> bool:

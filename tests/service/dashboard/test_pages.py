@@ -356,3 +356,10 @@ def test_a_choice_by_chance_says_how_likely_it_was(api: Api) -> None:
     assert chance["curious"] < chance["sure"] == 1.0
     assert f"was chosen, with probability {chance['curious']:.2g}." in words(visitor.get("/bandits/curious"))
     assert "▸ was chosen." in words(visitor.get("/bandits/sure"))
+
+
+def test_erased_decisions_are_not_shown(api: Api, visitor: Visitor) -> None:
+    api.outcome(api.decide(id="somebody")["id"], reward=1.0)
+    assert "somebody" in visitor.get("/bandits/farm").body
+    assert api.post("/v1/bandits/farm/erase", {"before": 3e9}).body["entries"] > 0
+    assert "somebody" not in visitor.get("/bandits/farm").body

@@ -71,3 +71,8 @@ def test_data_become_pixels() -> None:
 def test_long_words_are_cut() -> None:
     assert short("abcdef", 4) == "abc…"
     assert short("abc", 4) == "abc"
+
+
+def test_times_beyond_the_calendar_have_no_ticks() -> None:
+    assert time_ticks(0.0, 1e15) == time_ticks(-1e12, 0.0) == []
+    assert 1 <= len(time_ticks(0.0, 2.5e11)) <= 6

@@ -12,6 +12,8 @@ from browser_support import site
 from dashboard_support import Visitor
 from overcast.service import Limits
 from overcast.service.dashboard.pages import SCREENS
+from overcast.service.fold import Open
+from overcast.service.keys import new_key
 from overcast.service.store import Unavailable
 from service_support import Api, served
 
@@ -166,6 +168,10 @@ def test_requests_are_logged_without_secrets(api: Api, caplog: pytest.LogCapture
     secret = api.key.split("_", 2)[2]
     assert secret not in caplog.text
     assert next(iter(visitor.cookies.values())) not in caplog.text
+    with caplog.at_level(logging.INFO, "overcast.service.requests"):
+        visitor.get(f"/bandits/{api.key}")  # pasted into the wrong place
+    assert f"{api.key[:19]}_..." in caplog.text
+    assert secret not in caplog.text
 
 
 def test_what_nobody_may_do_is_refused_as_over_the_api(api: Api) -> None:
@@ -184,3 +190,16 @@ def test_what_nobody_may_do_is_refused_as_over_the_api(api: Api) -> None:
             assert visitor.post(form, {**fields}).status == 403, form
     assert visitor.get("/keys").status == 403
     assert visitor.get("/new").status == 403
+
+
+@pytest.mark.parametrize("time", [1e15, -1e15, 253_402_300_800.0, float("inf"), float("nan")])
+def test_pages_show_any_time_that_is_stored(api: Api, time: float) -> None:
+    key = new_key(api.engine.secret, "far", ("read",), ("*",), 0.0, time)[0]
+    api.state.keys = api.state.keys | {key.id: key}
+    api.outcome(api.decide()["id"], reward=1.0)
+    life = api.state.lives["farm"]
+    life.created = time
+    life.open["old"] = Open(time)
+    visitor = Visitor(api).sign_in()
+    for path in ("/", "/keys", "/bandits/farm"):
+        assert visitor.get(path).status == 200

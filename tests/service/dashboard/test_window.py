@@ -87,3 +87,17 @@ def test_postgres_gives_the_same(api: Api, postgres: str) -> None:
     assert latest(store, "farm", len(rows)) == looked(api)
     assert latest(store, "farm", len(rows), 1).rewards == looked(api).rewards
     store.close()
+
+
+def test_it_stands_until_its_first_row_is_erased(api: Api) -> None:
+    api.outcome(api.decide()["id"], reward=1.0)
+    found, store = looked(api), api.engine.store
+    api.decide()
+    assert found.stands(store, "farm")
+    assert not found.stands(store, "other")
+    api.post("/v1/bandits/farm/erase", {"before": 1.0})
+    assert found.stands(store, "farm")
+    api.post("/v1/bandits/farm/erase", {"before": 3e9})
+    assert not found.stands(store, "farm")
+    assert looked(api).first is None
+    assert Window().stands(store, "farm")

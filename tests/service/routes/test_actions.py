@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
+import pytest
+
+from overcast.actions import Actions
 from service_support import FARM, GAUSSIAN, Api, check_replay
 
 ACTIONS = "/v1/bandits/farm/actions"
@@ -77,3 +80,13 @@ def test_actions_without_names_go_by_their_index(api: Api) -> None:
     assert made.body["action"] == 1
     assert api.ask("DELETE", "/v1/bandits/plain/actions/1").body["actions"] == 1
     api.refused(api.ask("PATCH", "/v1/bandits/plain/actions/0", {"vector": [1.0, 1.0]}), 422, "must have a name")
+
+
+def test_a_change_that_is_refused_changes_nothing(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(*args: object) -> None:
+        raise ValueError("Bandit: name must be another")
+
+    monkeypatch.setattr(Actions, "renamed", refuses)
+    with api.unchanged():
+        answer = api.ask("PATCH", f"{ACTIONS}/early", {"vector": [0.3, 0.3], "name": "first"})
+        api.refused(answer, 422, "must be another")

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 import overcast as oc
-from overcast.service import Limits
-from service_support import FARM, GAUSSIAN, Api, check_replay, served
+from overcast.service import Limits, Settings
+from overcast.service.store import open_store
+from service_support import FARM, GAUSSIAN, Answer, Api, check_replay, served
 
 DECISIONS = "/v1/bandits/farm/decisions"
 
@@ -170,3 +171,34 @@ def test_ids_that_look_like_marks_of_the_library(api: Api) -> None:
     for i in range(3):
         assert api.decide(id=f"irrigation22-{i}")["id"] == f"irrigation22-{i}"
         assert api.outcome(f"irrigation22-{i}", reward=1.0).status == 200
+
+
+def test_ids_that_cannot_be_are_unknown_on_postgres_too(postgres: str) -> None:
+    api = Api(Settings(), open_store(postgres))
+    try:
+        api.post("/v1/bandits", FARM)
+        for id_ in ("%00", "a%00b", "%20", "a" * 200):
+            path = f"{DECISIONS}/{id_}"
+            with api.unchanged():
+                api.refused(api.get(path), 404, "must be one of the bandit")
+                api.refused(api.ask("DELETE", path), 404, "must be one of the bandit")
+                api.refused(api.outcome(id_, reward=1.0), 404, "must be one of the bandit")
+        items = [{"id": "\0", "reward": 1.0}, {"reward": 1.0}]
+        verdicts = api.post("/v1/bandits/farm/outcomes", {"outcomes": items}).body["outcomes"]
+        assert [one["status"] for one in verdicts] == [404, 404]
+        assert api.get("/readyz").status == 200
+        api.decide()
+    finally:
+        api.stop()
+
+
+def test_a_key_of_a_batch_must_leave_room_for_numbers(api: Api) -> None:
+    def batch(key: str, n: int) -> Answer:
+        return api.post(DECISIONS, {"decisions": [{"belief": GAUSSIAN}] * n}, headers={"Idempotency-Key": key})
+
+    with api.unchanged():
+        api.refused(batch("k" * 128, 1), 422, "must match")
+        api.refused(batch("k" * 126, 11), 422, "must match")
+    assert batch("k" * 126, 10).body["decisions"][9]["id"] == "k" * 126 + ".9"
+    raw = api.get("/v1/bandits/farm/log").body
+    assert api.post("/v1/bandits/copy/log", raw, headers={"Content-Type": "application/x-ndjson"}).status == 201

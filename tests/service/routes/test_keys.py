@@ -113,3 +113,10 @@ def test_rate(tmp_path: Path) -> None:
         assert int(answers[-1].headers["retry-after"]) >= 1
         other = api.engine.do(lambda turn: len(turn.state.keys))
         assert other == 1
+
+
+def test_a_key_expires_within_the_calendar(api: Api) -> None:
+    with api.unchanged():
+        far = {"name": "far", "scopes": ["read"], "expires": 1e15}
+        api.refused(api.post("/v1/keys", far), 422, "expires")
+    assert api.new_key("read", expires=253_402_300_799.0)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import base64
 import json
 import tracemalloc
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -15,7 +18,7 @@ from overcast.service import Limits, transfer
 from overcast.service.errors import Refusal
 from overcast.service.fold import folded
 from overcast.service.routes.log import checked, instant
-from overcast.service.store import Row
+from overcast.service.store import Row, Unavailable
 from service_support import FARM, GAUSSIAN, Answer, Api, check_replay, remembered, served
 
 LOG = "/v1/bandits/farm/log"
@@ -153,9 +156,14 @@ def test_wrong_logs_change_nothing(api: Api) -> None:
     lines = [json.loads(line) for line in api.get(LOG).body.splitlines()]
     create, decide, learn = lines
 
+    def without(line: Any, name: str) -> Any:
+        return {key: value for key, value in line["body"].items() if key != name}
+
     def changed(line: Any, **parts: Any) -> Any:
         return json.loads(json.dumps(line)) | parts
 
+    event = {"event": "part", "id": "a", "reward": 1.0, "part": "a", "request": "x"}
+    part = changed(learn, kind="part", body=event)
     code = changed(create)
     code["body"]["config"]["model"]["features"] = {"type": "features.Function", "fn": "os.system", "dim": 1}
     other = changed(create)
@@ -172,6 +180,18 @@ def test_wrong_logs_change_nothing(api: Api) -> None:
         ([create, changed(decide, body=[1])], "row 2"),
         ([create, changed(decide, kind="nonsense")], "row 2"),
         ([create, changed(create)][1:] * 2 + [changed(learn, body={"event": "merge", "bandit": "!"})], "row 3"),
+        ([create, changed(decide, body=without(decide, "request"))], "request"),
+        ([create, changed(decide, body=without(decide, "plugged"))], "plugged"),
+        ([create, changed(decide, body=decide["body"] | {"shadow": {"index": 9, "own": 1.0, "taken": 1.0}})], "3 act"),
+        ([create, changed(decide, detail="AAAA")], "row 2"),
+        ([create, changed(decide, detail=base64.b64encode(bytes(60)).decode())], "3 actions"),
+        ([create, decide, changed(learn, body=learn["body"] | {"expired": 3})], "expired"),
+        ([create, decide, part, changed(part, body=part["body"] | {"part": ["b"]})], "part"),
+        ([create, decide, changed(part, body=part["body"] | {"reward": 1.7e308})], "1e+150 at most"),
+        ([changed(create, body=create["body"] | {"terms": {"wait": 1.0, "default": 1e308}})], "1e+150 at most"),
+        ([create, changed(decide, time=1e15)], "year 9999"),
+        ([create, changed(decide, time=-1.0)], "1970"),
+        ([create, changed(decide, version="\0")], "version"),
         ([code], "holds code"),
         ([other], "type must be one of"),
         ([wide], "dimensions at most"),
@@ -223,3 +243,46 @@ def test_memory_does_not_grow_with_the_log(name: str) -> None:
 
     peak(10)
     assert peak(8 * transfer.GROUP) < 2 * peak(2 * transfer.GROUP)
+
+
+def test_a_disk_that_fails_is_told_as_such(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(after: int = 0) -> Iterator[Row]:
+        raise Unavailable("database: disk I/O error")
+        yield
+
+    monkeypatch.setattr(api.engine.store, "read", fails)
+    for answer in (api.get(LOG), api.post("/v1/bandits/farm/erase", {"before": 2e9})):
+        api.refused(answer, 503, "cannot be written or read now")
+        assert answer.headers["retry-after"] == "1"
+
+
+def test_an_export_stops_when_the_client_has_left(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transfer, "GROUP", 1)
+    for i in range(40):
+        api.decide(id=f"d{i}")
+    sent: list[bytes] = []
+    head = [(b"authorization", f"Bearer {api.key}".encode())]
+    scope = {"type": "http", "method": "GET", "path": LOG, "query_string": b"", "root_path": "", "headers": head}
+
+    async def run() -> None:
+        left = asyncio.Event()
+        asked = False
+
+        async def receive() -> dict[str, Any]:
+            nonlocal asked
+            if not asked:
+                asked = True
+                return {"type": "http.request", "body": b"", "more_body": False}
+            await left.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message: Any) -> None:
+            if message.get("body"):
+                sent.append(message["body"])
+                if len(sent) == 3:
+                    left.set()
+
+        await api.app(scope, receive, send)
+
+    asyncio.run(run())
+    assert 3 <= len(sent) <= 6

@@ -117,9 +117,32 @@ def test_a_batch_takes_contexts_and_parts(api: Api) -> None:
 
 def test_a_reward_that_sums_beyond_bounds_is_refused(api: Api) -> None:
     id_ = api.decide()["id"]
-    api.outcome(id_, reward=1.7e308, final=False, part="a")
+    assert api.outcome(id_, reward=9e149, final=False, part="a").status == 200
     with api.unchanged():
-        api.refused(api.outcome(id_, reward=1.7e308, final=False, part="b"), 422, "finite")
+        for body in ({"reward": 1.7e308, "part": "b"}, {"reward": 2e149, "part": "b"}):
+            api.refused(api.outcome(id_, final=False, **body), 422, "1e+150 at most")
+            api.refused(api.outcome(id_, **body), 422, "1e+150 at most")
+
+
+def test_what_expires_can_always_be_learnt(tmp_path: Path) -> None:
+    with served(tmp_path) as api:
+        api.refused(api.post("/v1/bandits", FARM | {"wait": 9.0, "default": 1e308}), 422, "1e+150 at most")
+        assert api.post("/v1/bandits", FARM | {"wait": 0.5, "default": 9e149}).status == 201
+        id_ = api.decide()["id"]
+        with api.unchanged():
+            for reward in (1.7e308, 2e149):
+                api.refused(api.outcome(id_, reward=reward, final=False, part="p"), 422, "1e+150 at most")
+        assert api.outcome(id_, reward=5e148, final=False, part="p").status == 200
+        with api.unchanged():
+            for default in (1e308, 9.9e149):
+                api.refused(api.ask("PATCH", "/v1/bandits/farm", {"default": default}), 422, "1e+150 at most")
+        for _ in range(200):
+            if not api.state.lives["farm"].open:
+                break
+            time.sleep(0.02)
+        assert api.state.lives["farm"].counts.expired == 1
+        api.decide()
+        check_replay(api.engine.store, api.state)
 
 
 def test_an_unknown_decision(api: Api) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import overcast as oc
 from overcast.service.engine import started
 from overcast.service.fold import State
 from overcast.service.store import SqliteStore
@@ -130,3 +132,28 @@ def test_a_shadow_that_cannot_follow_stops_and_the_bandit_goes_on(api: Api) -> N
     assert api.post(DECISIONS, {"belief": GAUSSIAN}).status == 201
     assert api.get(SHADOW).body["decisions"] == 1
     check_replay(api.engine.store, api.state)
+
+
+def test_a_shadow_without_a_policy_follows_that_of_the_bandit(api: Api) -> None:
+    for name, body in (("farm", {"kernel": KERNEL, "ridge": 1.0}), ("other", {"policy": "Thompson"})):
+        api.post("/v1/bandits", FARM | {"name": name})
+        api.ask("PUT", f"/v1/bandits/{name}/shadow", body)
+        assert api.ask("PATCH", f"/v1/bandits/{name}", {"policy": "Greedy"}).status == 200
+    shadows = [api.state.lives[name].shadow for name in ("farm", "other")]
+    assert [shadow and shadow.bandit.policy for shadow in shadows] == [oc.Greedy(), oc.Thompson()]
+    check_replay(api.engine.store, api.state)
+
+
+def test_huge_rewards_leave_the_comparison_finite(tmp_path: Path) -> None:
+    with served(tmp_path) as api:
+        api.post("/v1/bandits", FARM | {"explore": 0.5})
+        api.ask("PUT", SHADOW, {"policy": "Greedy"})
+        for i in range(12):
+            api.outcome(api.decide(id=f"d{i}")["id"], reward=1e150 if i % 2 else -1e150)
+        found = api.get(SHADOW)
+        assert found.status == 200
+        assert found.body["outcomes"] > 2
+        shadow = api.state.lives["farm"].shadow
+        assert shadow is not None
+        assert all(map(math.isfinite, (shadow.compared.gain, shadow.compared.squares, shadow.compared.expected)))
+        assert remembered(State.of(api.state.position, api.state.contents())) == remembered(api.state)

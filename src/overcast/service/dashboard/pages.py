@@ -25,7 +25,7 @@ from overcast.service.dashboard.window import Window, latest
 from overcast.service.engine import Turn
 from overcast.service.errors import LIBRARY, Refusal
 from overcast.service.fold import Life
-from overcast.service.http import Operation, Reply, Service
+from overcast.service.http import Operation, Reply, Service, stream
 from overcast.service.keys import SCOPES
 from overcast.service.routes.bandits import BANDIT, BANDITS, labels
 from overcast.service.routes.decisions import MANY, ONE
@@ -129,9 +129,13 @@ async def _shown(visit: Visit, age: float = 0.0) -> dict[str, Any]:
     info: m.BanditInfo = await visit.perform(f"GET {BANDIT}", name=visit.bandit)
     dim = forms.text(visit.query, "dim")
     place = info.name, int(dim) if dim.isdecimal() and len(dim) < 6 else 0
-    known = visit.site.shown.pop(place, None)
+    known = visit.site.shown.get(place)
+    if known is not None:
+        stands = await asyncio.to_thread(known[1]["window"].stands, visit.site.service.engine.store, info.name)
+        known = known if stands else None
     if known is None or visit.now - known[0] >= (age if known[1]["info"].position != info.position else STALE):
         known = visit.now, await _made(visit, info, place[1])
+    visit.site.shown.pop(place, None)
     visit.site.shown[place] = known  # the one that was asked for last is the last to go
     while len(visit.site.shown) > KEPT:
         visit.site.shown.pop(next(iter(visit.site.shown)))
@@ -181,8 +185,7 @@ class Streamed(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         assert self._reply.stream is not None
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        async for part in self._reply.stream:
-            await send({"type": "http.response.body", "body": part, "more_body": True})
+        await stream(receive, send, self._reply.stream)
         await send({"type": "http.response.body", "body": b""})
 
 

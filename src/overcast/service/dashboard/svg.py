@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 
 from markupsafe import Markup, escape
 
+from overcast.service.messages import END
+
 WIDTH, HEIGHT = 380, 226
 _TOP, _RIGHT, _BOTTOM = 12, 12, 40
 _STEPS = (
@@ -57,7 +59,9 @@ def ticks(low: float, high: float, count: int = 5) -> list[float]:
 def time_ticks(low: float, high: float, count: int = 4) -> list[tuple[float, str]]:
     """Return times from low to high at round steps, and their labels in UTC."""
     raw = (high - low) / max(count, 1)
-    step = next((one for one in _STEPS if one >= raw), _STEPS[-1])
+    if not 0.0 <= low <= high < END:  # beyond the calendar
+        return []
+    step = next((one for one in _STEPS if one >= raw), math.ceil(raw / _STEPS[-1]) * _STEPS[-1])
     form = "%H:%M:%S" if step < 60 else "%H:%M" if step < 86400 else "%d %b" if step < 7776000 else "%b %Y"
     out = []
     for i in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1):

@@ -25,6 +25,7 @@ from overcast.service.engine import Turn, unknown
 from overcast.service.errors import CODES, Refusal
 from overcast.service.http import Call, Operation, Reply, Service, converted
 from overcast.service.keys import Key
+from overcast.service.messages import END
 from overcast.service.store.base import Unavailable
 
 T = TypeVar("T")
@@ -233,7 +234,7 @@ class Screen:
                 "milliseconds": round(1000.0 * spent, 2),
                 "key": None if visit.key is None else visit.key.id,
             }
-            _requests.info("%s", msgspec.json.encode(line).decode())
+            _requests.info("%s", keys.redacted(msgspec.json.encode(line).decode()))
 
 
 def _sign_in(visit: Visit, request: Request) -> Response:
@@ -271,11 +272,13 @@ def found_key(site: Site, given: str, now: float) -> Key | None:
 
 
 def utc(seconds: float) -> str:
-    """Return a time as people read it.
+    """Return a time as people read it; one beyond the calendar in seconds.
 
-    >>> utc(0.0)
-    '1970-01-01 00:00:00 UTC'
+    >>> utc(0.0), utc(1e15)
+    ('1970-01-01 00:00:00 UTC', '1e+15 s after 1970')
     """
+    if not 0.0 <= seconds < END:
+        return f"{seconds:g} s after 1970"
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 

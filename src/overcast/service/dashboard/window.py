@@ -91,6 +91,12 @@ class Window:
 
     decisions: list[Seen] = field(default_factory=list)
     rewards: list[tuple[float, float, bool]] = field(default_factory=list)
+    #: position of the first row and the decision that it is about; None if there is none
+    first: tuple[int, str] | None = None
+
+    def stands(self, store: Store, bandit: str) -> bool:
+        """Return whether the rows are still in the log: erasure takes the oldest."""
+        return self.first is None or any(row.position == self.first[0] for row in store.find(bandit, self.first[1]))
 
 
 def window(rows: Iterable[Row]) -> Window:
@@ -98,6 +104,7 @@ def window(rows: Iterable[Row]) -> Window:
     out, known = Window(), dict[str, Seen]()
     for row in rows:
         assert row.decision is not None
+        out.first = out.first or (row.position, row.decision)
         if row.kind == "decide":
             event = _decide.decode(row.body)
             seen = Seen(row.decision, row.time, row.position, event.decision, event.shadow)

@@ -7,7 +7,7 @@ from typing import Any
 from overcast import events
 from overcast.service import messages as m
 from overcast.service.engine import Turn
-from overcast.service.errors import Refusal
+from overcast.service.errors import Refusal, refusing
 from overcast.service.fold import Life
 from overcast.service.http import Call, Operation, Reply
 from overcast.service.routes.bandits import BANDIT, check_actions, info, labels
@@ -41,6 +41,8 @@ async def change(call: Call) -> Reply:
             raise Refusal(422, "action: must have a name to be changed, got a bandit whose actions have none")
         if asked.name is not None and asked.name != name and asked.name in labels(life):
             raise Refusal(409, f"action: name must be a new one, got {asked.name!r} again", "name")
+        with refusing("name"):  # before anything is written
+            life.bandit.actions.renamed(name, name if asked.name is None else asked.name)
         if asked.vector is not None:
             turn.append(life.name, "add", events.added({name: asked.vector}))
         if asked.name is not None and asked.name != name:

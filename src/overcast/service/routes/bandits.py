@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from msgspec import UNSET, structs
 from overcast import events
 from overcast._storage import config as encoded
 from overcast.calibration import Recalibrated
+from overcast.observations import checked_reward
 from overcast.policies import Mixed, Policy
 from overcast.service import messages as m
 from overcast.service import spec
@@ -74,7 +76,7 @@ async def change(call: Call) -> Reply:
             policy = _explored(own, share, life.bandit.policy.uniform, life.bandit.samples)
         given = {name: getattr(asked, name) for name in ("wait", "default", "explain")}
         terms = structs.replace(life.terms, **{name: value for name, value in given.items() if value is not UNSET})
-        check_terms(terms.wait, terms.default)
+        check_terms(terms.wait, terms.default, (one.total for one in life.open.values()))
         if policy is not None and policy != life.bandit.policy:
             turn.append(life.name, "policy", events.policy(policy))
         if terms != life.terms:
@@ -125,10 +127,17 @@ def check_actions(actions: Any, limits: Limits) -> None:
         raise Refusal(422, f"bandit: vectors must have {limits.dimensions} entries at most, got {longest}", "actions")
 
 
-def check_terms(wait: float | None, default: float | None) -> None:
-    """Raise a refusal unless a default reward goes with a limit to wait."""
+def check_terms(wait: float | None, default: float | None, totals: Iterable[float] = ()) -> None:
+    """Raise a refusal unless a default reward goes with a limit to wait, and can be learnt.
+
+    totals : rewards so far of open decisions, to which it would be added
+    """
     if default is not None and wait is None:
         raise Refusal(422, "bandit: default must go with wait, got it alone", "default")
+    if default is not None:
+        with refusing("default"):
+            for total in (0.0, *totals):
+                checked_reward(total + default)
 
 
 def labels(life: Life) -> list[Any]:

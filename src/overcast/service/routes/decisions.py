@@ -35,6 +35,9 @@ async def decide(call: Call) -> Reply:
         raise Refusal(422, "decisions: must come without belief, available, costs and id beside them", "decisions")
     if not 1 <= len(asked.decisions) <= limits.batch:
         raise Refusal(422, f"decisions: must be 1 to {limits.batch}, got {len(asked.decisions)}", "decisions")
+    if header is not None:
+        with refusing("Idempotency-Key"):
+            m.check("Idempotency-Key with the number of a decision", m.ID, f"{header}.{len(asked.decisions) - 1}")
     items = [(item, None if header is None else f"{header}.{i}") for i, item in enumerate(asked.decisions)]
 
     def work(turn: Turn) -> m.DecidedList:
@@ -129,6 +132,7 @@ async def look(call: Call) -> Reply:
 
 def _record(turn: Turn, call: Call) -> m.DecisionRecord:
     life, id_ = turn.life(call.bandit), call.params["id"]
+    check_id(id_)
     rows = turn.find(life.name, id_)
     first = next((row for row in rows if row.kind == "decide"), None)
     if first is None:
@@ -168,6 +172,7 @@ def _options(life: Life, row: Row) -> list[m.OptionSeen] | None:
 async def cancel(call: Call) -> Reply:
     def work(turn: Turn) -> m.Verdict:
         life, id_ = turn.life(call.bandit), call.params["id"]
+        check_id(id_)
         if id_ in life.open:
             turn.append(life.name, "forget", {"event": "forget", "id": id_}, id_)
             return m.Verdict(id_, 200)
@@ -179,6 +184,12 @@ async def cancel(call: Call) -> Reply:
         raise Refusal(409, f"decision: must be open to be cancelled, got {id_!r}, which has its outcome or expired")
 
     return Reply(200, await call.ask(work))
+
+
+def check_id(id_: str) -> None:
+    """Raise the refusal for an unknown decision if no decision can have this id; the store need not take it."""
+    if not m.ID.fullmatch(id_):
+        raise unknown_decision(id_)
 
 
 def unknown_decision(id_: str) -> Refusal:

@@ -7,10 +7,8 @@ import asyncio
 from overcast.service import erasure
 from overcast.service import messages as m
 from overcast.service.engine import Turn
-from overcast.service.errors import Refusal
 from overcast.service.http import Call, Operation, Reply
 from overcast.service.routes.bandits import BANDIT
-from overcast.service.store.base import Unavailable
 
 
 async def erase(call: Call) -> Reply:
@@ -22,12 +20,9 @@ async def erase(call: Call) -> Reply:
         return 0 if before is not None else erasure.end(turn, call.bandit)
 
     until = await call.ask(look)
-    try:
-        if before is None:
-            return Reply(200, m.Erased(await asyncio.to_thread(store.erase, call.bandit, until, None)))
-        return Reply(200, m.Erased(await asyncio.to_thread(erasure.erase_before, store, call.bandit, before)))
-    except Unavailable:
-        raise Refusal(503, "service: the log cannot be written or read now; try again") from None
+    if before is None:
+        return Reply(200, m.Erased(await asyncio.to_thread(store.erase, call.bandit, until, None)))
+    return Reply(200, m.Erased(await asyncio.to_thread(erasure.erase_before, store, call.bandit, before)))
 
 
 OPERATIONS = [

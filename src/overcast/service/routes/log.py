@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
+from overcast.observations import checked_reward
 from overcast.service import messages as m
 from overcast.service import spec
 from overcast.service.engine import Turn
 from overcast.service.errors import Refusal, refusing
-from overcast.service.fold import Life, State
+from overcast.service.fold import Life, State, details
 from overcast.service.http import Call, Operation, Parameter, Reply
-from overcast.service.routes.bandits import BANDIT, info
+from overcast.service.routes.bandits import BANDIT, check_terms, info
 from overcast.service.settings import Limits
+from overcast.service.shadow import Choice
 from overcast.service.store.base import Row, Store
 from overcast.service.transfer import FORMATS
 
@@ -27,6 +29,28 @@ PARAMETERS = (
     Parameter("from", "query", _INSTANT, "First moment, in seconds since 1970 or as a date and time (ISO 8601)"),
     Parameter("to", "query", _INSTANT, "The moment before which the export ends"),
 )
+
+
+class _Decide(msgspec.Struct):
+    request: str
+    plugged: str | int | float | None
+    shadow: Choice | None = None
+
+
+class _Part(msgspec.Struct):
+    reward: float
+    part: str
+    request: str
+
+
+class _End(msgspec.Struct):
+    part: str | None = None
+    request: str | None = None
+    expired: bool = False
+
+
+#: what the service adds to events of the library, and needs
+_FORMS = {"decide": _Decide, "part": _Part, "learn": _End, "forget": _End}
 
 
 async def export(call: Call) -> Reply:
@@ -55,7 +79,7 @@ def _rows(store: Store, bandit: str, until: int, first: float, last: float) -> I
             yield row
 
 
-async def _streamed(part: bytes | None, parts: Iterator[bytes]) -> AsyncIterator[bytes]:
+async def _streamed(part: bytes | None, parts: Iterator[bytes]) -> AsyncGenerator[bytes]:
     while part is not None:
         yield part
         part = await asyncio.to_thread(next, parts, None)
@@ -138,6 +162,7 @@ def checked(rows: list[Row], name: str, known: bytes | None, limits: Limits) -> 
             row = _at(given, name, at + 1)
             _check(row, msgspec.json.decode(row.body), limits)
             state.apply(row)
+            _check_life(state.lives[name], row)
         except Refusal:
             raise
         except Exception as error:  # the content is somebody else's: whatever is wrong with it
@@ -161,11 +186,14 @@ def _at(row: Row, name: str, position: int) -> Row:
 
 def _check(row: Row, event: Any, limits: Limits) -> None:
     """Raise ValueError for what no export holds."""
-    if not math.isfinite(row.time) or (row.decision is not None and not m.ID.fullmatch(row.decision)):
-        raise ValueError("time must be finite, and the decision an id")
+    if not 0.0 <= row.time < m.END or (row.decision is not None and not m.ID.fullmatch(row.decision)):
+        raise ValueError("time must be from 1970 to the year 9999, and the decision an id")
+    m.check("version", m.LABEL, row.version)
     told = event["decision"]["id"] if row.kind == "decide" else event.get("id")
     if told != row.decision:
         raise ValueError("the event must be about the decision of its row")
+    if row.kind in _FORMS:
+        msgspec.convert(event, _FORMS[row.kind])
     configs = {"create": "config", "shadow": "config", "policy": None}
     if row.kind in configs:
         made = event if row.kind == "policy" else event[configs[row.kind]]
@@ -176,6 +204,20 @@ def _check(row: Row, event: Any, limits: Limits) -> None:
         vectors = (event["config"] if row.kind == "create" else event)["vectors"] or event.get("names") or []
         if len(vectors) > limits.actions or max((len(one) for one in vectors), default=0) > limits.dimensions:
             raise ValueError(f"actions must be {limits.actions} at most, with {limits.dimensions} dimensions at most")
+
+
+def _check_life(life: Life, row: Row) -> None:
+    """Raise ValueError for a row after which pages or outcomes that do not come would fail."""
+    if row.kind == "decide":
+        choice = msgspec.json.decode(row.body, type=_Decide).shadow
+        known, told = len(life.bandit.actions), 0 if row.detail is None else details(row.detail).shape[1]
+        if told > known or (choice is not None and not 0 <= choice.index < known):
+            raise ValueError(f"detail and shadow must be about the {known} actions")
+    if row.kind in ("base", "create", "terms", "part"):
+        waiting = [life.open[row.decision]] if row.decision is not None else list(life.open.values())
+        if not all(0.0 <= time < m.END for time in (life.created, *(one.time for one in waiting))):
+            raise ValueError("times must be from 1970 to the year 9999")
+        check_terms(life.terms.wait, life.terms.default, [checked_reward(one.total) for one in waiting])
 
 
 LOG = f"{BANDIT}/log"

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import msgspec
 
+from overcast.observations import checked_reward
 from overcast.service import messages as m
 from overcast.service.engine import Turn
-from overcast.service.errors import Refusal
+from overcast.service.errors import Refusal, refusing
 from overcast.service.http import Call, Operation, Reply, converted, digest
 from overcast.service.routes.bandits import BANDIT
 from overcast.service.routes.beliefs import read_belief
-from overcast.service.routes.decisions import ONE, unknown_decision
+from overcast.service.routes.decisions import ONE, check_id, unknown_decision
 
 
 class Item(m.NewOutcome):
@@ -51,13 +51,16 @@ def _verdict(turn: Turn, bandit: str, data: Any) -> m.Verdict:
 def taken(turn: Turn, bandit: str, id_: str, asked: m.NewOutcome) -> m.OutcomeTaken:
     """Take in an outcome, once."""
     life = turn.life(bandit)
+    check_id(id_)
     request = digest([asked.reward, asked.context, asked.final, asked.part])
     waiting = life.open.get(id_)
     if waiting is None or asked.part in waiting.parts:
         return _again(turn, bandit, id_, asked, request)
     total = waiting.total + asked.reward
-    if not math.isfinite(total):
-        raise Refusal(422, f"outcome: reward must be finite, got {asked.reward}", "reward")
+    with refusing("reward"):
+        checked_reward(total)
+        if not asked.final:  # what counts if nothing else comes
+            checked_reward(total + (life.terms.default or 0.0))
     if asked.final:
         context = read_belief(asked.context, "context")[1] if isinstance(asked.context, dict) else asked.context
         learn = {"event": "learn", "id": id_, "reward": total, "context": context}
