@@ -27,12 +27,43 @@ _read = msgspec.json.decode
 _write = msgspec.json.encode
 
 
+class Made(msgspec.Struct, array_like=True):
+    """What was answered to the request for a decision, so that it can be answered again after its row is erased.
+
+    request : digest of the request; empty if the row does not tell
+    position : of the row
+    action : its name, or its index if it has none
+    """
+
+    request: str
+    position: int
+    action: str | int | float
+    mean: float
+    width: float
+    score: float
+    probability: float | None
+
+
+class Part(msgspec.Struct, array_like=True):
+    """A part of an outcome: the digest of its request, and the reward up to and with it."""
+
+    request: str
+    total: float
+
+
 class Open(msgspec.Struct):
-    """A decision that awaits its outcome: when it was made, and the parts of the outcome so far."""
+    """A decision that awaits its outcome.
+
+    time : when it was made
+    total : reward so far
+    parts : of the outcome so far, by name; None for those of bases that do not tell more
+    made : what was answered; None for the same reason
+    """
 
     time: float
     total: float = 0.0
-    parts: list[str] = []
+    parts: dict[str, Part | None] = {}
+    made: Made | None = None
 
 
 class Terms(msgspec.Struct, omit_defaults=True):
@@ -94,6 +125,9 @@ class Life:
         at = len(file) if shadow is None else shadow["at"]
         out = cls(head["name"], Bandit.from_bytes(file[:at]), head["created"], terms)
         out.shadow = None if shadow is None else Shadow.of(shadow, Bandit.from_bytes(file[at:]))
+        for one in head["open"].values():
+            if isinstance(one["parts"], list):  # bases from before requests were kept
+                one["parts"] = dict.fromkeys(one["parts"])
         out.open = msgspec.convert(head["open"], dict[str, Open])
         out.counts = msgspec.convert(head["counts"], Counts)
         out.retired, out.position = head["retired"], head["position"]
@@ -144,16 +178,18 @@ class State:
         if kind == "decide":
             assert id_ is not None
             made = Decision.from_json(event["decision"]) if decision is None else decision
+            waiting = Open(row.time, made=answered(life, event, row.position))
             life.bandit.adopt(made)
             if life.shadow is not None:
                 life.shadow.decided(made, event.get("shadow"), made.probability if life.bandit.policy.uniform else None)
-            life.open[id_] = Open(row.time)
+            life.open[id_] = waiting
             life.counts.decisions += 1
         elif kind == "part":
             assert id_ is not None
             waiting = life.open[id_]
-            waiting.total += event["reward"]
-            waiting.parts = [*waiting.parts, event["part"]]
+            part = Part(event.get("request", ""), waiting.total + event["reward"])
+            waiting.parts[event["part"]] = part
+            waiting.total = part.total
         elif kind in ("learn", "forget"):
             assert id_ is not None
             events.apply(life.bandit, event)
@@ -191,6 +227,14 @@ class State:
         out.keys = {key.id: key for key in msgspec.json.decode(contents[""], type=list[Key])}
         out.lives = {name: Life.from_bytes(content) for name, content in contents.items() if name}
         return out
+
+
+def answered(life: Life, event: Any, position: int) -> Made:
+    """Return what is answered to the request for a decision, from its event."""
+    record = event["decision"]
+    action = record["index"] if life.bandit.actions.names is None else record["action"]
+    numbers = record["mean"], record["width"], record["score"], record["probability"]
+    return Made(event.get("request", ""), position, action, *numbers)
 
 
 def folded(rows: Iterable[Row], state: State | None = None) -> State:

@@ -12,11 +12,12 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from msgspec.structs import astuple
 
 from memory_support import memory_of
 from overcast.service import Limits, transfer
 from overcast.service.errors import Refusal
-from overcast.service.fold import folded
+from overcast.service.fold import Life, folded
 from overcast.service.routes.log import checked, instant
 from overcast.service.store import Row, Unavailable
 from service_support import FARM, GAUSSIAN, Answer, Api, check_replay, remembered, served
@@ -40,6 +41,14 @@ def _live(api: Api) -> None:
     api.decide(id="open")
 
 
+def _open(life: Life) -> dict[str, Any]:
+    """Return the open decisions without the positions of their rows."""
+    return {
+        id_: (one.time, one.total, one.parts, one.made and [*astuple(one.made)[:1], *astuple(one.made)[2:]])
+        for id_, one in life.open.items()
+    }
+
+
 @pytest.mark.parametrize(("form", "headers"), [("jsonl", JSONL), ("parquet", PARQUET)])
 def test_a_log_makes_the_same_bandit_again_to_the_byte(api: Api, form: str, headers: dict[str, str]) -> None:
     _live(api)
@@ -50,7 +59,7 @@ def test_a_log_makes_the_same_bandit_again_to_the_byte(api: Api, form: str, head
     assert made.status == 201, made.body
     one, two = api.state.lives["farm"], api.state.lives["copy"]
     assert memory_of(one.bandit) == memory_of(two.bandit)
-    assert (one.open, one.counts, one.terms) == (two.open, two.counts, two.terms)
+    assert (_open(one), one.counts, one.terms) == (_open(two), two.counts, two.terms)
     for name in ("mean", "width"):
         found = [getattr(life.bandit.estimate([20.0, 1.0]), name).tobytes() for life in (one, two)]
         assert found[0] == found[1]

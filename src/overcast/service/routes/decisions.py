@@ -14,7 +14,7 @@ from overcast.decision import Decision
 from overcast.service import messages as m
 from overcast.service.engine import Turn
 from overcast.service.errors import LIBRARY, Refusal, refusing
-from overcast.service.fold import Life, detail, details
+from overcast.service.fold import Life, Made, answered, detail, details
 from overcast.service.http import Call, Operation, Parameter, Reply, converted, digest
 from overcast.service.routes.bandits import BANDIT, labels
 from overcast.service.routes.beliefs import given_belief
@@ -55,11 +55,10 @@ def made(turn: Turn, name: str, asked: m.NewDecision, header: str | None, limits
     if header is not None and asked.id is not None and header != asked.id:
         raise Refusal(422, "decision: id must be that of the header Idempotency-Key, or left out", "id")
     id_, request = asked.id or header, digest([asked.belief, asked.available])
-    if id_ is not None and (known := _known(turn, name, id_)) is not None:
-        event = msgspec.json.decode(known.body)
-        if event["request"] != request:
+    if id_ is not None and (known := _known(turn, life, id_)) is not None:
+        if known.request != request:
             raise Refusal(409, f"decision: id must be new for another request, got {id_!r} again", "id")
-        return _told(event["decision"], life, known.position)
+        return _told(id_, known)
     if life.retired:
         raise Refusal(409, f"bandit: must not be retired, got {name!r}")
     belief, form = given_belief(asked.belief, limits)
@@ -74,17 +73,24 @@ def made(turn: Turn, name: str, asked: m.NewDecision, header: str | None, limits
     if life.shadow is not None:
         body["shadow"] = life.shadow.choice(belief, asked.available, decision.id, decision.index)
     row = turn.append(name, "decide", body, decision, detail(decision) if life.terms.explain else None)
-    return _told(record, life, row.position)
+    return _told(decision.id, answered(life, body, row.position))
 
 
-def _known(turn: Turn, name: str, id_: str) -> Row | None:
-    return next((row for row in turn.find(name, id_) if row.kind == "decide"), None)
+def _known(turn: Turn, life: Life, id_: str) -> Made | None:
+    """Return what was answered under an id; None if it is new."""
+    if id_ in life.open and (made := life.open[id_].made) is not None:  # its row may be erased
+        return made
+    row = next((row for row in turn.find(life.name, id_) if row.kind == "decide"), None)
+    if row is not None:
+        return answered(life, msgspec.json.decode(row.body), row.position)
+    if id_ in life.open:
+        raise Refusal(409, f"decision: id must be new, got {id_!r} again, of which the request is erased", "id")
+    return None
 
 
-def _told(record: Any, life: Life, position: int) -> m.Decided:
-    action = record["index"] if life.bandit.actions.names is None else record["action"]
-    numbers = record["mean"], record["width"], record["score"], record["probability"]
-    return m.Decided(record["id"], action, *numbers, position - 1)
+def _told(id_: str, made: Made) -> m.Decided:
+    action: Any = made.action
+    return m.Decided(id_, action, made.mean, made.width, made.score, made.probability, made.position - 1)
 
 
 def _item(turn: Turn, name: str, data: Any, header: str | None, limits: Limits) -> m.DecidedItem:
@@ -147,9 +153,9 @@ def _record(turn: Turn, call: Call) -> m.DecisionRecord:
         status,
         event["decision"],
         _options(life, first),
-        event["plugged"],
+        event.get("plugged"),
         None if event.get("shadow") is None else labels(life)[event["shadow"]["index"]],
-        happened[1:],
+        [one for one in happened if one.position > first.position],
     )
 
 

@@ -181,6 +181,9 @@ def _at(row: Row, name: str, position: int) -> Row:
         return row
     life = Life.from_bytes(row.detail or b"")
     life.name, life.position = name, position
+    for one in life.open.values():
+        if one.made is not None:  # positions in another log mean nothing here
+            one.made.position = position
     return row._replace(detail=life.to_bytes())
 
 

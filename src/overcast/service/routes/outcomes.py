@@ -54,8 +54,13 @@ def taken(turn: Turn, bandit: str, id_: str, asked: m.NewOutcome) -> m.OutcomeTa
     check_id(id_)
     request = digest([asked.reward, asked.context, asked.final, asked.part])
     waiting = life.open.get(id_)
-    if waiting is None or asked.part in waiting.parts:
+    if waiting is None:
         return _again(turn, bandit, id_, asked, request)
+    if asked.part is not None and asked.part in waiting.parts:
+        known = waiting.parts[asked.part]
+        if known is None or known.request != request:
+            raise _other(id_, asked)
+        return m.OutcomeTaken(id_, True, False, known.total)
     total = waiting.total + asked.reward
     with refusing("reward"):
         checked_reward(total)
@@ -89,10 +94,14 @@ def _again(turn: Turn, bandit: str, id_: str, asked: m.NewOutcome, request: str)
         if event.get("request") == request:
             return m.OutcomeTaken(id_, True, row.kind == "learn", total)
         if row.kind == "part" and event["part"] == asked.part:
-            raise Refusal(409, f"outcome: part {asked.part!r} of {id_!r} was given before, with another body", "part")
+            raise _other(id_, asked)
     last = msgspec.json.decode(rows[-1].body)
     reason = "expired" if last.get("expired") else {"learn": "has its outcome"}.get(rows[-1].kind, "was cancelled")
     raise Refusal(409, f"outcome: decision must be open, got {id_!r}, which {reason}")
+
+
+def _other(id_: str, asked: m.NewOutcome) -> Refusal:
+    return Refusal(409, f"outcome: part {asked.part!r} of {id_!r} was given before, with another body", "part")
 
 
 OPERATIONS = [
