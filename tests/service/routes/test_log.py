@@ -168,6 +168,9 @@ def test_wrong_logs_change_nothing(api: Api) -> None:
     def without(line: Any, name: str) -> Any:
         return {key: value for key, value in line["body"].items() if key != name}
 
+    def deeper(line: Any, **parts: Any) -> Any:
+        return line["body"] | {"decision": line["body"]["decision"] | parts}
+
     def changed(line: Any, **parts: Any) -> Any:
         return json.loads(json.dumps(line)) | parts
 
@@ -193,6 +196,8 @@ def test_wrong_logs_change_nothing(api: Api) -> None:
         ([create, changed(decide, body=without(decide, "plugged"))], "plugged"),
         ([create, changed(decide, body=decide["body"] | {"shadow": {"index": 9, "own": 1.0, "taken": 1.0}})], "3 act"),
         ([create, changed(decide, detail="AAAA")], "row 2"),
+        ([create, changed(decide, body=deeper(decide, action=[1.0, 0.0]))], "row 2"),
+        ([create, changed(decide, body=deeper(decide, action={}))], "row 2"),
         ([create, changed(decide, detail=base64.b64encode(bytes(60)).decode())], "3 actions"),
         ([create, decide, changed(learn, body=learn["body"] | {"expired": 3})], "expired"),
         ([create, decide, part, changed(part, body=part["body"] | {"part": ["b"]})], "part"),

@@ -15,7 +15,7 @@ from overcast.service import messages as m
 from overcast.service import spec
 from overcast.service.engine import Turn
 from overcast.service.errors import Refusal, refusing
-from overcast.service.fold import Life, State, details
+from overcast.service.fold import Life, Made, State, details
 from overcast.service.http import Call, Operation, Parameter, Reply
 from overcast.service.routes.bandits import BANDIT, check_terms, info
 from overcast.service.settings import Limits
@@ -213,6 +213,7 @@ def _check_life(life: Life, row: Row) -> None:
     """Raise ValueError for a row after which pages or outcomes that do not come would fail."""
     if row.kind == "decide":
         choice = msgspec.json.decode(row.body, type=_Decide).shadow
+        msgspec.convert(msgspec.to_builtins(life.open[row.decision or ""].made), Made)
         known, told = len(life.bandit.actions), 0 if row.detail is None else details(row.detail).shape[1]
         if told > known or (choice is not None and not 0 <= choice.index < known):
             raise ValueError(f"detail and shadow must be about the {known} actions")
