@@ -39,6 +39,16 @@ from overcast.adapters.columns import Column
         ("moisture_0.5", Column("", "other")),
         ("quantile", Column("", "other")),
         ("lower load", Column("", "lower")),
+        # bounds that tell how much lies between them: R's forecast, statsmodels, and others
+        ("Lo 80", Column("", "lo", 0.8)),
+        ("Hi.95", Column("", "hi", 0.95)),
+        ("lower 80%", Column("", "lo", 0.8)),
+        ("upper_0.9", Column("", "hi", 0.9)),
+        ("95% CI upper", Column("", "hi", 0.95)),
+        ("lower PI (alpha=0.050000)", Column("", "lo", 0.95)),
+        ("lower 2.5%", Column("", "other")),  # a quantile, or an interval of 2.5 %
+        ("hi100", Column("", "other")),
+        ("Point Forecast", Column("", "point")),
         # contexts
         ("rain", None),
         ("temperature_2m", None),
@@ -61,6 +71,11 @@ def test_letters_with_numbers_are_percentiles_only_beside_others() -> None:
 def test_a_mean_and_a_spread_of_one_name_stand_together() -> None:
     found = columns.read_all(["wind_mean", "wind_std", "rain_mean", "gust_sd"])
     assert found == {"wind_mean": Column("wind", "mean"), "wind_std": Column("wind", "sd")}
+    assert columns.read_all(["temp", "temp_sd"]) == {"temp": Column("temp", "mean"), "temp_sd": Column("temp", "sd")}
+    assert set(columns.read_all(["fc_mean", "fc_spread", "rain"])) == {"fc_mean", "fc_spread"}
+    assert columns.read_all(["rain", "temp_sd"]) == {}
     assert columns.read_all(["loc", "temperature", "mu"]) == {}
     assert columns.read_all(["loc", "scale"]) == {"loc": Column("", "other"), "scale": Column("", "other")}
+    assert list(columns.read_all(["low", "mid", "high"])) == ["low", "mid", "high"]
+    assert columns.read_all(["open", "high", "low", "close"]) == columns.read_all(["temp_low", "temp_high"]) == {}
     assert set(columns.read_all(["load_mu", "load_sigma"])) == {"load_mu", "load_sigma"}  # normal or log-normal

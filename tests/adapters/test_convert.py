@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,8 +11,8 @@ import scipy.stats
 import xarray as xr
 
 from overcast._check import Array
-from overcast.adapters import as_belief
-from overcast.beliefs import Belief, Ensemble, Frozen, Gaussian, PointMass
+from overcast.adapters import as_belief, as_beliefs
+from overcast.beliefs import Belief, Ensemble, Frozen, Gaussian, PointMass, Sampler
 from support import refused
 
 
@@ -166,6 +167,40 @@ def test_refuses(obj: object, kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=re.escape(message)) as caught:
         as_belief(obj)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("option", [{"model": "ETS"}, {"level": 0.8}, {"member_dim": "run"}])
+@pytest.mark.parametrize(
+    "obj",
+    [
+        Gaussian([0.0], 1.0),
+        np.array([[1.0, 2.0]]),
+        {"warm": 21.0},
+        pd.DataFrame({"warm": [1.0], "wet": [2.0]}),
+        pd.Series({"warm": 1.0}),
+        scipy.stats.gamma(2.0),
+    ],
+    ids=lambda obj: type(obj).__name__,
+)
+def test_options_that_do_not_matter_are_refused(obj: object, option: dict[str, Any]) -> None:
+    (name,) = option
+    for read in (as_belief, as_beliefs):
+        with refused(ValueError, "as_belief", f"{name} must be left out, as this {type(obj).__name__} "):
+            read(obj, **option)
+
+
+def test_an_option_may_matter_for_one_part_of_a_dictionary() -> None:
+    bounds = pd.DataFrame({"lower": [1.0], "upper": [4.0]})
+    belief = as_belief({"warm": bounds, "wet": scipy.stats.gamma(2.0), "dry": 1.0}, level=0.8)
+    np.testing.assert_allclose(belief.quantile(0.1)[[0, 2]], [1.0, 1.0])
+
+
+def test_a_density_estimate_is_a_sampler() -> None:
+    kde = scipy.stats.gaussian_kde(np.random.default_rng(0).normal(size=(2, 50)))
+    with refused(ValueError, "as_belief", "write oc.Sampler(lambda n, rng: kde.resample(n, seed=rng).T, dim=kde.d)"):
+        as_belief(kde)
+    sampler = Sampler(lambda n, rng: kde.resample(n, seed=rng).T, dim=kde.d)
+    assert sampler.sample(3, np.random.default_rng(0)).shape == (3, 2)
 
 
 def test_a_labelled_array_without_members() -> None:

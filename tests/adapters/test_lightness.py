@@ -12,7 +12,10 @@ import pytest
 import overcast
 
 FOLDER = Path(overcast.__file__).parent / "adapters"
-FAMILIES = ("columns", "distributions", "hubverse", "labelled", "mappings", "own", "summaries", "tables", "timeseries")
+FAMILIES = (
+    *("columns", "distributions", "ensembles", "hubverse", "labelled", "mappings", "own", "summaries", "tables"),
+    "timeseries",
+)
 #: packages of which forecasts come, and others that take long to import
 OTHERS = (
     *("pandas", "xarray", "matplotlib", "arviz", "torch", "jax", "numpyro", "tensorflow", "tensorflow_probability"),

@@ -23,6 +23,8 @@ NIXTLA = {"unique_id": ["a"], "ds": [DAY], "ETS": [2.0], "ETS-lo-80": [1.0], "ET
 SUMMARY = {"mean": [5.0], "mean_se": [2.0], "mean_ci_lower": [1.0], "mean_ci_upper": [9.0]}
 PROPHET = {"ds": [DAY], "trend": [1.9], "yhat_lower": [1.0], "yhat_upper": [4.0], "trend_lower": [1.8], "yhat": [2.0]}
 AUTOGLUON = {"mean": [2.5], **{f"{i / 10:.1f}": [i / 4] for i in range(1, 10)}}
+LABELLED = {"lower 80%": [1.0], "upper 80%": [4.0], "lower 95%": [0.0], "upper 95%": [6.0]}
+R = {"Point Forecast": [2.0], "Lo 80": [1.0], "Hi 80": [4.0]}
 CHRONOS = {
     "id": ["a"],
     "timestamp": [DAY],
@@ -58,6 +60,10 @@ CHRONOS = {
         ({"mean": [2.0], "pi_lower": [1.0], "pi_upper": [4.0]}, [0.05, 0.5, 0.95], [1.0, 2.0, 4.0], {"level": 0.9}),
         ({"lower": [1.0], "upper": [4.0]}, [0.025, 0.975], [1.0, 4.0], {"level": 0.95}),
         ({"lower load": [1.0], "upper load": [4.0]}, [0.025, 0.975], [1.0, 4.0], {"level": 0.95}),
+        (LABELLED, [0.025, 0.1, 0.9, 0.975], [0.0, 1.0, 4.0, 6.0], {}),
+        ({"lower PI (alpha=0.05)": [1.0], "upper PI (alpha=0.05)": [4.0]}, [0.025, 0.975], [1.0, 4.0], {}),
+        ({"lower 95%": [1.0], "upper 95%": [4.0]}, [0.025, 0.975], [1.0, 4.0], {"level": 0.95}),
+        (R, [0.1, 0.5, 0.9], [1.0, 2.0, 4.0], {}),
         (AUTOGLUON, [i / 10 for i in range(1, 10)], [i / 4 for i in range(1, 10)], {}),
         (CHRONOS, [0.1, 0.5, 0.9], [1.0, 2.0, 4.0], {}),
         ({"q0.1": [1.0], "q0.5": [2.0], "q0.9": [4.0]}, [0.1, 0.5, 0.9], [1.0, 2.0, 4.0], {}),
@@ -92,6 +98,11 @@ def test_mean_and_standard_error() -> None:
     with pytest.warns(UserWarning, match="that of a regression is of the mean alone"):
         oc.as_belief(pd.DataFrame(SUMMARY))
     assert repr(oc.as_belief(pd.DataFrame({"mean": [1.0], "std": [2.0]}))) == "Gaussian(mean=[1.0], cov=[4.0])"
+    assert repr(oc.as_belief(pd.DataFrame({"temp": [1.0], "temp_sd": [2.0]}))) == "Gaussian(mean=[1.0], cov=[4.0])"
+    both = pd.DataFrame({"temp": [1.0], "temp_sd": [2.0], "rain": [3.0], "rain_sd": [4.0]})
+    assert repr(oc.as_belief(both, model="rain")) == "Gaussian(mean=[3.0], cov=[16.0])"
+    with refused(ValueError, "as_belief", "got temp, rain; write model='temp', or {'temp': as_belief("):
+        oc.as_belief(both)
     assert repr(oc.as_belief(pd.DataFrame({"mean": [1.0], "variance": [9.0]}))) == "Gaussian(mean=[1.0], cov=[9.0])"
 
 
@@ -111,6 +122,19 @@ def test_mean_and_standard_error() -> None:
         ({"quantile": [0.1, 0.9], "value": [1.0, 2.0]}, {}, ["got the columns quantile"]),
         ({"moisture_0.5": [0.1], "moisture_0.9": [1.0]}, {}, ["got the columns moisture_0.5, moisture_0.9"]),
         ({"q0.1": [1.0], "q0.9": [np.nan]}, {}, ["a number at every level, got nan"]),
+        (LABELLED, {"level": 0.95}, ["level must be left out, as this DataFrame tells its own", "got float 0.95"]),
+        (R, {"level": 0.5}, ["level must be left out"]),
+        (
+            {"lower a": [1.0], "upper a": [2.0], "lower b": [0.0], "upper b": [3.0]},
+            {"level": 0.9},
+            ["one lower and one upper bound", "got lower a, upper a, lower b, upper b"],
+        ),
+        ({**R, "lower": [0.0], "upper": [3.0]}, {"level": 0.9}, ["one lower and one upper bound"]),
+        ({"lower 90%": [1.0], "upper 95%": [2.0]}, {}, ["a lower and an upper bound at each level"]),
+        ({"low": [1.0], "mid": [2.0], "high": [3.0]}, {}, ["got the columns low, mid, high", "help(oc.as_belief)"]),
+        ({"fc_mean": [1.0], "fc_spread": [2.0]}, {}, ["got the columns fc_mean, fc_spread"]),
+        ({"temp": [1.0], "temp_se": [2.0]}, {}, ["got the columns temp_se"]),
+        ({"lower": [1.0], "upper": [2.0]}, {"level": 1.0}, ["between 0 and 1, got 1.0"]),
         ({"median": [1.0], "q0.5": [1.0]}, {}, ["two levels at least, got [0.5]"]),
     ],
 )

@@ -108,8 +108,14 @@ SUMMARY = st.one_of(
     st.floats(0.001, 0.999).map(lambda level: f"{level:.3f}"),
 )
 PAIRS = st.sampled_from(
-    [(), ("wind_mean", "wind_std"), ("load-mean", "load-sd"), ("load_mu", "load_sigma"), ("loc", "scale")]
+    [
+        *((), ("wind_mean", "wind_std"), ("load-mean", "load-sd"), ("load_mu", "load_sigma"), ("loc", "scale")),
+        *(("temp", "temp_sd"), ("pred", "pred_std"), ("fc_mean", "fc_spread"), ("temp", "temp_se"), ("low", "high")),
+        *(("low", "mid", "high"), ("lower 80%", "upper 80%"), ("Lo 95", "Hi 95"), ("lower PI (alpha=0.05)",)),
+    ]
 )
+FAMILIES = st.sampled_from(["m{}", "rain_m{}", "tempfc.{}", "rain.{}", "rain_{}", "rain{}", "ens_{}", "{}", "q{}"])
+IDS = st.sampled_from(["member", "realization", "number", "Realisation", "sample", "draw"])
 OTHER = st.sampled_from(["warm", "wet", "ds", "unique_id", "ETS", "yhat", "y", "p1"])
 
 
@@ -138,3 +144,55 @@ def test_a_table_with_columns_of_a_summary_is_never_taken_for_members(
         return
     assert len(beliefs) == n + 1
     assert all(isinstance(belief, (oc.Quantiles, oc.Gaussian)) and belief.dim == 1 for belief in beliefs)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.data(), FAMILIES, st.integers(3, 6), st.integers(0, 1), st.integers(1, 3), st.sampled_from(["", "time", "date"])
+)
+def test_numbered_columns_are_never_taken_for_dimensions(
+    data: st.DataObject, family: str, size: int, first: int, n: int, key: str
+) -> None:
+    """They are members of one quantity, or the table is refused in one line, as a table, by row and by a bandit."""
+    names = data.draw(st.permutations([family.format(first + i) for i in range(size)]))
+    values = np.random.default_rng(n).normal(size=(n, size))
+    frame = pd.DataFrame(values, columns=names).assign(**({key: "2024"} if key else {}))
+    bandit = oc.Bandit(["a", "b"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB())
+    try:
+        beliefs = [oc.as_belief(frame.iloc[[0]]), *oc.as_beliefs(frame), bandit.decide(frame.iloc[[0]]).belief]
+    except ValueError as error:
+        refusal = str(error)
+    else:
+        refusal = ""
+    if refusal:
+        assert "\n" not in refusal
+        assert refusal.startswith("as_belief: obj must say ")
+        with refused(ValueError, "as_belief", "obj must say"):
+            bandit.observe(["a"] * n, frame, [0.0] * n)
+        with refused(ValueError, "as_belief", "obj must say"):
+            bandit.learn(bandit.decide([1.0]), reward=0.0, context=frame.iloc[[0]])
+        return
+    assert [(belief.dim, belief.members) for belief in beliefs] == [(1, size)] * (n + 2)
+    np.testing.assert_allclose([belief.mean()[0] for belief in beliefs[1:-1]], values.mean(axis=1))
+    bandit.observe(["a"] * n, frame, [0.0] * n)
+
+
+@settings(max_examples=100, deadline=None)
+@given(IDS, st.lists(st.integers(0, 9), min_size=1, max_size=6), st.booleans())
+def test_numbers_of_members_are_never_taken_for_a_quantity(name: str, numbers: list[int], several: bool) -> None:
+    rain = np.arange(float(len(numbers)))
+    frame = pd.DataFrame({name: numbers, "rain": rain} | ({"warm": -rain} if several else {}))
+    try:
+        beliefs = [oc.as_belief(frame), *oc.as_beliefs(frame)]
+    except ValueError as error:
+        refusal = str(error)
+    else:
+        refusal = ""
+    if refusal:
+        assert "\n" not in refusal
+        assert refusal.startswith("as_belief: obj must ")
+        assert len(numbers) < 2 or sorted(numbers) != list(range(len(numbers)))
+        return
+    assert len(set(numbers)) == len(numbers) > 1
+    names = ("rain", "warm") if several else ("rain",)
+    assert [(belief.names, belief.members) for belief in beliefs] == [(names, len(numbers))] * 2

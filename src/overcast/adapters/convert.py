@@ -33,6 +33,15 @@ def as_belief(
         an xarray or ArviZ object with a dimension of members, draws or quantiles;
         a forecast of GluonTS or Darts; a distribution of scipy.stats, torch, NumPyro, TensorFlow Probability, NGBoost
         or skpro; or Open-Meteo's ensemble JSON
+        The columns of tables that are known, beside keys such as ds, time or unique_id, for one forecast in each row:
+        quantiles: 0.1, q0.1, quantile_0.1, load_q0.1, 10%, p10 beside p50, median, NAME-ql0.1, NAME-q-10;
+        intervals that tell their probability: NAME-lo-80 and NAME-hi-80, "lower 80%" and "upper 80%", "Lo 80" and
+        "Hi 80", lower_80 and upper_80, "lower PI (alpha=0.05)", with the point forecast NAME or "Point Forecast";
+        intervals that need `level`: lower and upper, yhat_lower and yhat_upper, pi_lower and pi_upper;
+        mean and sd: mean and sd (std, sigma, var), NAME_mean and NAME_sd, NAME and NAME_sd, mean and mean_se;
+        members: member_1, ens01, NAME_member01, m1 or NAME_m1, NAMEfc.1, ...; or one member in each row, numbered by a
+        column member, realization, number, sample, draw, ...;
+        levels in two rows of columns: (NAME, 0.1), (NAME, 0.8, "lower"); and the rows of the hubverse.
     model : which of several models in it, by name
     level : the probability between the bounds of an interval that do not tell it, such as 0.8
     member_dim : name of the dimension of ensemble members in an xarray object, if it has an unusual name
@@ -47,11 +56,19 @@ def as_belief(
     >>> as_belief(pd.DataFrame({"ETS-lo-80": [1.0], "ETS-median": [2.0], "ETS-hi-80": [4.0]}))
     Quantiles(levels=[0.1, 0.5, 0.9], values=[[1.0], [2.0], [4.0]])
     """
+    ask = _ask(model, level, member_dim)
+    belief = read(obj, ask)
+    _check_used(obj, ask)
+    return belief
+
+
+def read(obj: Any, ask: Ask) -> Belief:
+    """Return the one forecast in an object."""
     if isinstance(obj, Belief):
         return obj
     if isinstance(obj, (np.ndarray, list, tuple)):
         return _from_array(obj)
-    found = _found(obj, _ask(model, level, member_dim), rows=False)
+    found = _found(obj, ask, rows=False)
     if len(found) != 1:
         raise ValueError(f"as_belief: obj must hold one forecast, got {len(found)} {found.what}; {found.pick}")
     return found[0]
@@ -79,22 +96,35 @@ def as_beliefs(
     if isinstance(obj, np.ndarray):
         if obj.ndim not in (2, 3):
             raise ValueError(f"as_beliefs: obj must have shape (n, c) or (t, n, c), got {obj.shape}")
+        _check_used(obj, ask)
         return Forecasts(len(obj), lambda i: _from_array(obj[i]))
     if isinstance(obj, (list, tuple)) or (isinstance(obj, Iterable) and hasattr(obj, "__next__")):
         items = list(obj)
-        return Forecasts(len(items), lambda i: as_belief(items[i], **ask._asdict()))
-    return one(obj) if isinstance(obj, Belief) else _found(obj, ask, rows=True)
+        return Forecasts(len(items), lambda i: as_belief(items[i], **ask.options()))
+    found = one(obj) if isinstance(obj, Belief) else _found(obj, ask, rows=True)
+    _check_used(obj, ask)
+    return found
 
 
 def _ask(model: Any, level: Any, member_dim: Any) -> Ask:
     names = {"model": model, "member_dim": member_dim}
     told = {key: None if value is None else _check.text("as_belief", key, value) for key, value in names.items()}
+    share = None
     if level is not None:
         share = _check.number("as_belief", "level", level)
         if not 0.0 < share < 1.0:
-            write = f"; write {share / 100:g}" if 1.0 <= share < 100.0 else ""
+            write = f"; write {share / 100:g}" if 1.0 < share < 100.0 else ""
             raise ValueError(f"as_belief: level must lie between 0 and 1, got {level}{write}")
-    return Ask(told["model"], level, told["member_dim"])
+    return Ask(told["model"], share, told["member_dim"])
+
+
+def _check_used(obj: Any, ask: Ask) -> None:
+    """Raise ValueError if the user said something that does not matter for this object."""
+    name = ask.needless()
+    if name:
+        given = _check.short(ask.options()[name])
+        what = f"this {type(obj).__name__} tells its own or has no use for one"
+        raise ValueError(f"as_belief: {name} must be left out, as {what}, got {given}")
 
 
 def _found(obj: Any, ask: Ask, rows: bool) -> Forecasts:

@@ -49,6 +49,9 @@ def _batch(n: int, make: Any, write: str) -> Forecasts:
 
 def _scipy(obj: Any) -> Forecasts:
     kind = type(obj).__name__
+    if kind == "gaussian_kde":
+        write = "write oc.Sampler(lambda n, rng: kde.resample(n, seed=rng).T, dim=kde.d)"
+        raise refuse("obj must be a distribution with parameters", "gaussian_kde", write)
     if kind == "multivariate_normal_frozen":
         return one(Gaussian(obj.mean, obj.cov))
     if kind == "Normal" and hasattr(obj, "variance"):

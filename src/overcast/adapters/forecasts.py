@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, overload
+from dataclasses import dataclass, field
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,17 +18,28 @@ from overcast.beliefs import Belief, Ensemble, Quantiles
 DIGITS = 6
 
 
-class Ask(NamedTuple):
+@dataclass(frozen=True)
+class Ask:
     """What the user says about an object.
 
     model : which of several models in it
     level : the probability between the bounds of an interval that do not tell it, in (0, 1)
     member_dim : name of the dimension of ensemble members
+    used : which of these an adapter went by
     """
 
     model: str | None = None
     level: float | None = None
     member_dim: str | None = None
+    used: set[str] = field(default_factory=set, compare=False)
+
+    def options(self) -> dict[str, Any]:
+        """Return what the user says, by keyword."""
+        return {"model": self.model, "level": self.level, "member_dim": self.member_dim}
+
+    def needless(self) -> str:
+        """Return the first option that was given and that no adapter went by, "" if there is none."""
+        return next((key for key, value in self.options().items() if value is not None and key not in self.used), "")
 
 
 class Forecasts(Sequence[Belief]):
@@ -75,6 +87,7 @@ def coverage(ask: Ask, source: str, example: str) -> float:
     """Return the probability between the bounds of an interval, which the source does not tell."""
     if ask.level is None:
         raise refuse("level must be given, as the bounds do not tell theirs", f"none for {source}", f"write {example}")
+    ask.used.add("level")
     return _check.number("as_belief", "level", ask.level, above=0.0, below=1.0)
 
 

@@ -19,6 +19,7 @@ TYPES = ("sample", "quantile", "cdf", "pmf")
 def forecasts(frame: Any, ask: Ask) -> Forecasts:
     """Return one forecast for each task, in the order of first rows: each combination of the other columns."""
     if ask.model is not None:
+        ask.used.add("model")
         if "model_id" not in frame.columns:
             raise refuse("obj must have a column model_id to pick a model", "none", "leave out model=")
         frame = frame[frame["model_id"] == ask.model]

@@ -72,7 +72,8 @@ def _group(obj: Any, groups: list[str], ask: Ask) -> Forecasts:
     data = data.to_dataset() if hasattr(data, "to_dataset") and not hasattr(data, "data_vars") else data
     variables = {str(key): data[key] for key in data.data_vars}
     if ask.model is not None and ask.model in variables:
-        variables, ask = {ask.model: variables[ask.model]}, ask._replace(model=None)
+        ask.used.add("model")
+        variables = {ask.model: variables[ask.model]}
     return _forecasts(variables, ask, rows=True)
 
 
@@ -127,6 +128,7 @@ def _forecasts(variables: dict[str, Any], ask: Ask, rows: bool = False) -> Forec
 
 def _member_dims(dims: list[str], ask: Ask) -> list[str]:
     if ask.member_dim is not None:
+        ask.used.add("member_dim")
         if ask.member_dim not in dims:
             got = _check.short(ask.member_dim)
             raise ValueError(f"as_belief: member_dim must be one of {', '.join(dims) or 'none'}, got {got}")

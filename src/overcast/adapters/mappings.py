@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from overcast import _check
-from overcast.adapters import columns
-from overcast.adapters.convert import as_belief
+from overcast.adapters import columns, ensembles
+from overcast.adapters.convert import read
 from overcast.adapters.forecasts import Ask, Forecasts, members, one, refuse
 from overcast.beliefs import Belief, Independent, PointMass, belief_from_json
 
@@ -44,6 +44,10 @@ def _by_name(obj: Mapping[Any, Any], ask: Ask) -> Belief:
     if summary:
         shown = ", ".join(str(name) for name in summary)
         raise refuse("obj must map names of dimensions to numbers", f"the summary {shown}", "write pd.Series(obj)")
+    beside = [label for own in ensembles.wide(list(obj)).values() for label in own]
+    if beside and all(hasattr(obj[label], "__float__") for label in beside):
+        shown = ", ".join(beside[:3])
+        raise refuse("obj must map names of dimensions to numbers", f"the members {shown}", "write pd.Series(obj)")
     names, parts = _check.distinct_names("as_belief", "obj", obj), []
     for name, value in obj.items():
         number = isinstance(value, str) or (hasattr(value, "__float__") and not getattr(value, "ndim", 0))
@@ -51,11 +55,7 @@ def _by_name(obj: Mapping[Any, Any], ask: Ask) -> Belief:
             must = 'map names to numbers or forecasts of one quantity each, or have the "type" of a belief'
             write = "pd.DataFrame(obj) has members in its rows"
             raise TypeError(f"as_belief: obj must {must}, got {_check.short(value)} under {name!r}; {write}")
-        part: Belief
-        if number:
-            part = PointMass(_check.number("as_belief", f"obj[{name!r}]", value))
-        else:
-            part = as_belief(value, **ask._asdict())
+        part = PointMass(_check.number("as_belief", f"obj[{name!r}]", value)) if number else read(value, ask)
         if part.dim != 1:
             write = "give each a name; samples of one quantity are oc.Ensemble(x[:, None])"
             raise refuse(f"obj[{name!r}] must be about one quantity", f"{part.dim}", write)
@@ -78,6 +78,7 @@ def _open_meteo(series: Mapping[str, Any], ask: Ask) -> Forecasts:
     models = list(dict.fromkeys(match["model"] for match in found.values() if match and match["model"]))
     if not any(found.values()):
         raise refuse("obj must have the members of an ensemble", "none", "ask Open-Meteo's ensemble API")
+    ask.used.add("model")
     if ask.model is not None and ask.model not in models:
         known = f"one of {', '.join(models)}" if models else "None, as there is one model"
         raise ValueError(f"as_belief: model must be {known}, got {_check.short(ask.model)}")

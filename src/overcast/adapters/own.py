@@ -30,7 +30,9 @@ def adapters() -> tuple[tuple[str, Callable[..., Any]], ...]:
 def forecasts(obj: Any, ask: Ask) -> Forecasts | None:
     """Return the forecasts that the first adapter of one's own finds in the object, None if none does."""
     for name, adapt in adapters():
-        found = adapt(obj, **ask._asdict())
+        found = adapt(obj, **ask.options())
+        if found is not None:
+            ask.used.update(ask.options())
         if isinstance(found, Belief):
             return one(found)
         if isinstance(found, Sequence):

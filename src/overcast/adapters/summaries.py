@@ -17,7 +17,10 @@ from overcast.beliefs import Belief, Gaussian
 
 _LEVELS = {"quantile", "percentile", "lo", "hi", "median"}
 PICK = "pick one, such as frame.iloc[[0]], or use as_beliefs"
-ADVICE = "see docs/forecasts-in.md for the columns that are known; frame.to_numpy() has members in its rows"
+ADVICE = (
+    "name them q0.1 and q0.9, lower and upper with level=, lower 80% and upper 80%, or mean and sd, as"
+    " help(oc.as_belief) lists; frame.to_numpy() has members in its rows"
+)
 
 
 def forecasts(frame: Any, ask: Ask) -> Forecasts | None:
@@ -27,6 +30,7 @@ def forecasts(frame: Any, ask: Ask) -> Forecasts | None:
     if not found:
         return None
     found = _of_model(labels, found, ask)
+    _check_bounds(found, ask)
     kinds = {column.kind for column in found.values()}
     if {"yhat lower", "yhat upper"} <= kinds:
         return _prophet(frame, found, ask)
@@ -48,6 +52,21 @@ def forecasts(frame: Any, ask: Ask) -> Forecasts | None:
     raise refuse("obj must have quantiles, intervals, or mean and standard deviation", f"the columns {shown}", ADVICE)
 
 
+def _check_bounds(found: Mapping[Any, Column], ask: Ask) -> None:
+    """Raise ValueError if bounds do not come in pairs, or if `level` says otherwise than they do."""
+    told = {end: {column.level for column in found.values() if column.kind == end} for end in ("lo", "hi")}
+    plain = {end: [label for label, column in found.items() if column.kind == end] for end in ("lower", "upper")}
+    shown = ", ".join(str(label) for label, column in found.items() if column.kind in ("lo", "hi", "lower", "upper"))
+    if any(len(labels) > 1 for labels in plain.values()) or (any(plain.values()) and any(told.values())):
+        write = "keep those of one interval, frame[['lower a', 'upper a']] with yours"
+        raise refuse("obj must have one lower and one upper bound that do not tell their level", shown, write)
+    own = [column for column in found.values() if column.kind in ("lo", "hi") and not column.model]
+    if own and told["lo"] != told["hi"]:
+        raise refuse("obj must have a lower and an upper bound at each level", shown, "write q0.1 for a quantile")
+    if ask.level is not None and told["lo"] | told["hi"] == {round(ask.level, 9)}:
+        ask.used.add("level")
+
+
 def _of_model(labels: list[Any], found: dict[Any, Column], ask: Ask) -> dict[Any, Column]:
     """Return the columns of one model, and its point forecast as the kind "point"."""
     models = list(dict.fromkeys(column.model for column in found.values() if column.model))
@@ -56,12 +75,13 @@ def _of_model(labels: list[Any], found: dict[Any, Column], ask: Ask) -> dict[Any
         raise ValueError(f"as_belief: model must be {known}, got {_check.short(ask.model)}")
     if len(models) > 1 and ask.model is None:
         write = f"write model={models[0]!r}"
-        if models[0] not in labels:  # they may be quantities
+        if models[0] not in labels or models[0] in found:  # they may be quantities
             write += f", or {{{models[0]!r}: as_belief(obj, model={models[0]!r}), ...}} for one context of them"
         raise refuse("model must say which of several", f"{', '.join(models)}", write)
+    ask.used.add("model")
     model = ask.model or (models[0] if models else "")
     out = {label: column for label, column in found.items() if column.model == model}
-    if model and model in labels:
+    if model and model in labels and model not in out:
         out[model] = Column(model, "point")
     return out
 

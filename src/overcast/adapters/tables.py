@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from overcast import _check
-from overcast.adapters import columns, hubverse, summaries
-from overcast.adapters.forecasts import Ask, Forecasts, members, one, quantiles, refuse
+from overcast.adapters import columns, ensembles, hubverse, summaries
+from overcast.adapters.forecasts import Ask, Forecasts, one, quantiles, refuse
 from overcast.beliefs import Belief, Ensemble, PointMass
-
-#: columns with one member each: temperature_2m_member01, member_3, ens12
-MEMBER = re.compile(
-    r"(?:(?P<name>.+?)[_\-. ])?(?:member|ens|ensemble|realization|realisation|sample|draw)[_\-. ]?(?P<n>\d+)", re.I
-)
 
 
 def series(obj: Any, ask: Ask) -> Forecasts:
     """Return the forecast of a pandas Series: a row of a table of forecasts, or a context known exactly."""
     labels = list(obj.index)
-    if columns.read_all(labels) or _wide(labels) or _levelled(labels):
+    if str(obj.index.name).lower() in ensembles.IDS | {"number"}:  # one member in each entry
+        return frame(obj.to_frame(), ask)
+    if columns.read_all(labels) or ensembles.wide(labels) or _levelled(labels) or _ids(labels):
         return frame(obj.to_frame().T.infer_objects(), ask)
+    ensembles.check_percents(labels)
+    if any(isinstance(label, str) for label in labels):  # whole numbers may be what is left of a longer vector
+        ensembles.check_numbers(labels)
     return one(called(PointMass(obj.tolist() if obj.dtype.kind == "O" else obj.to_numpy()), labels))
 
 
@@ -61,47 +60,24 @@ def summarised(obj: Any, ask: Ask) -> Forecasts | None:
     if len(columns.read_all(index)) > 1:
         shown = ", ".join(str(label) for label in columns.read_all(index))
         raise refuse("obj must have a summary in its columns", f"{shown} in its rows", "write frame.T, and pick a row")
-    wide = _wide(labels)
-    return _side_by_side(obj, labels, wide) if wide else None
+    if ensembles.numbered(obj):
+        return ensembles.side_by_side(obj, labels, {"": labels})
+    wide = ensembles.wide(labels)
+    if wide:
+        return ensembles.side_by_side(obj, labels, wide)
+    found = ensembles.long(obj)
+    if found is None:
+        ensembles.check_numbers(labels)
+    return found
 
 
 def called(belief: Belief, names: Iterable[Any]) -> Belief:
     """Return the belief with these names, if all are strings."""
-    found = list(names)
-    return belief.named(found) if all(isinstance(name, str) for name in found) else belief
+    return ensembles.named(belief, list(names))
 
 
-def _wide(labels: list[Any]) -> dict[str, list[Any]]:
-    """Return the columns of each variable's members, in order; empty unless some variable has two."""
-    out: dict[str, list[Any]] = {}
-    for label in labels:
-        match = MEMBER.fullmatch(label) if isinstance(label, str) else None
-        if match:
-            out.setdefault(match["name"] or "", []).append(label)
-    for name, own in out.items():
-        if name in labels:  # the control run has no number
-            own.insert(0, name)
-    return out if any(len(own) > 1 for own in out.values()) else {}
-
-
-def _side_by_side(obj: Any, labels: list[Any], wide: dict[str, list[Any]]) -> Forecasts:
-    sizes = {name: len(own) for name, own in wide.items()}
-    if len(set(sizes.values())) > 1:
-        raise refuse("obj must have the same members of all variables", f"{sizes}", "drop the columns of the others")
-    taken = {label for own in wide.values() for label in own}
-    for label, dtype in zip(labels, obj.dtypes, strict=True):
-        if label not in taken and dtype.kind in "fiu" and str(label).lower() not in columns.KEYS:
-            raise refuse(
-                "obj must have columns of members only", f"also {label!r}", f"write frame.drop(columns={label!r})"
-            )
-    values = np.stack([_check.table("as_belief", "obj", obj[own]) for own in wide.values()], axis=2)  # (rows, n, c)
-    names = [name for name in wide if name]
-
-    def make(i: int) -> Belief:
-        found = members(values[i])
-        return called(found, names) if len(names) == len(wide) else found
-
-    return Forecasts(len(values), make, pick=summaries.PICK)
+def _ids(labels: list[Any]) -> bool:
+    return any(str(label).lower() in ensembles.IDS | {"number"} for label in labels)
 
 
 def _levelled(labels: list[Any]) -> bool:

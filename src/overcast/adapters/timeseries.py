@@ -74,6 +74,7 @@ def _darts(obj: Any, ask: Ask) -> Forecasts:
             raise refuse("obj must have components of quantiles only", name, "pick them: series[['load_q0.1', ...]]")
         of.setdefault(column.model, {})[column.level] = i
     if ask.model is not None and ask.model in of:
+        ask.used.add("model")
         of = {ask.model: of[ask.model]}
     levels = list(next(iter(of.values())))
     if any(set(own) != set(levels) for own in of.values()):
