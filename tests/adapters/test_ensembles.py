@@ -63,7 +63,7 @@ def test_dimensions_that_have_numbers(names: tuple[Any, ...]) -> None:
             ["whether its columns are members, got rain.0, rain.1, rain.2", "oc.Ensemble("],
         ),
         (("rain", "rain.1", "rain.2"), ["got rain, rain.1, rain.2"]),
-        (tuple(f"rain_{i}" for i in range(1, 11)) + ("height",), ["got rain_1, rain_2, …, rain_10"]),
+        ((*(f"rain_{i}" for i in range(1, 11)), "height"), ["got rain_1, rain_2, …, rain_10"]),
         (("1", "2", "3"), ["got 1, 2, 3"]),
         (("10", "50", "90"), ["got 10, 50, 90; write frame.add_suffix('%') for percents"]),
         ((10, 50, 90), ["got 10, 50, 90; write frame.add_suffix('%') for percents"]),

@@ -11,6 +11,9 @@ from overcast import _check
 from overcast.adapters.forecasts import Ask, Forecasts, is_from, one
 from overcast.beliefs import Belief, Ensemble, PointMass
 
+# What the user says with no option; it is shared, as nobody asks which of them were used.
+_NOTHING = Ask()
+
 
 def as_belief(
     obj: Any, *, model: str | None = None, level: float | None = None, member_dim: str | None = None
@@ -32,7 +35,7 @@ def as_belief(
         the hubverse; otherwise a context known exactly, or an ensemble with one member per row;
         an xarray or ArviZ object with a dimension of members, draws or quantiles;
         a forecast of GluonTS or Darts; a distribution of scipy.stats, torch, NumPyro, TensorFlow Probability, NGBoost
-        or skpro; or Open-Meteo's ensemble JSON
+        or skpro; or Open-Meteo's ensemble JSON.
         The columns of tables that are known, beside keys such as ds, time or unique_id, for one forecast in each row:
         quantiles: 0.1, q0.1, quantile_0.1, load_q0.1, 10%, p10 beside p50, median, NAME-ql0.1, NAME-q-10;
         intervals that tell their probability: NAME-lo-80 and NAME-hi-80, "lower 80%" and "upper 80%", "Lo 80" and
@@ -56,6 +59,8 @@ def as_belief(
     >>> as_belief(pd.DataFrame({"ETS-lo-80": [1.0], "ETS-median": [2.0], "ETS-hi-80": [4.0]}))
     Quantiles(levels=[0.1, 0.5, 0.9], values=[[1.0], [2.0], [4.0]])
     """
+    if model is None and level is None and member_dim is None:
+        return read(obj, _NOTHING)
     ask = _ask(model, level, member_dim)
     belief = read(obj, ask)
     _check_used(obj, ask)
