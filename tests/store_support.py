@@ -57,11 +57,11 @@ def check_store(opened: Callable[[], Store]) -> None:
 def check_erasure(opened: Callable[[], Store]) -> None:
     """Check that rows of one bandit are erased up to a position, with a base in their place or without."""
     store = opened()
+    assert store.last() == 0
     rows = [row(i, "farm" if i % 2 else "shop") for i in range(1, 3 * ERASED)]
     store.begin(lambda: 0, alone)
     store.commit(rows)
-    assert [store.last_before(one.time) for one in (rows[0], rows[1], rows[2500])] == [0, 1, 2500]
-    assert store.last_before(2e9) == len(rows)
+    assert store.last() == len(rows)
     kept = Snapshots(len(rows), "0.1.0", {"": b"[]", "farm": b"1", "shop": b"2"})
     store.keep(kept)
     base = row(4001)._replace(kind="base", body="{}", detail=b"content")
@@ -71,9 +71,11 @@ def check_erasure(opened: Callable[[], Store]) -> None:
     assert left == [*shop, base, *rows[4001:]]
     assert store.snapshots() == kept
     assert store.erase("shop", 5000, None) == 2500
+    assert store.snapshots() == kept  # it is of a later position
     assert [one.position for one in store.read()] == [
         one.position for one in left if one.position > 5000 or one.bandit == "farm"
     ]
+    assert store.erase("shop", len(rows), None) == 499
     found = store.snapshots()
     assert found is not None
     assert found.contents.keys() == {"", "farm"}

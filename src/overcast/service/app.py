@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 from overcast.service import dashboard
 from overcast.service.apidocs import page
 from overcast.service.engine import Engine
-from overcast.service.erasure import keep_for
+from overcast.service.erasure import upkeep
 from overcast.service.errors import CODES, Failure, Fault
 from overcast.service.http import ALWAYS, Call, Endpoint, Operation, Reply, Service
 from overcast.service.metrics import Metrics
@@ -66,13 +66,11 @@ def create_app(settings: Settings, store: Store | None = None) -> Starlette:
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         engine.start()
-        days = settings.keep_days
-        keeping = None if days is None else asyncio.create_task(keep_for(engine, days))
+        keeping = asyncio.create_task(upkeep(engine, settings.keep_days))
         try:
             yield
         finally:
-            if keeping is not None:
-                keeping.cancel()
+            keeping.cancel()
             engine.stop()
 
     paths: dict[str, dict[str, Endpoint]] = {}

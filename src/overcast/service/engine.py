@@ -84,8 +84,10 @@ class Turn:
         return row
 
     def find(self, bandit: str, decision: str) -> list[Row]:
-        """Return all rows about a decision, those of this turn included."""
-        return [*self._store.find(bandit, decision), *self._recent.get((bandit, decision), ())]
+        """Return all rows about a decision, those of this turn included; not those of an erased bandit of that name."""
+        rows = [*self._store.find(bandit, decision), *self._recent.get((bandit, decision), ())]
+        since = self.state.lives[bandit].since if bandit in self.state.lives else 0
+        return [row for row in rows if row.position > since]
 
 
 class _Work(NamedTuple):
@@ -332,7 +334,7 @@ def started(store: Store) -> Start:
     """Return the state that the log leads to, from snapshots if this version made them."""
     kept = store.snapshots()
     former = None
-    if kept is not None and kept.position > store.last_before(math.inf):
+    if kept is not None and kept.position > store.last():
         log.warning("the snapshots are of a longer log, the log is folded from its start")
     elif kept is not None:
         try:

@@ -97,8 +97,8 @@ class Life:
         self.counts = Counts()
         self.retired = False
         self.shadow: Shadow | None = None
-        #: position of the last row about it
-        self.position = 0
+        #: positions of the row that created it, before which rows of its name are not its own, and of its last one
+        self.since = self.position = 0
 
     def to_bytes(self) -> bytes:
         """Return all of it as bytes: one line of JSON, then the file of the bandit, and that of its shadow."""
@@ -110,6 +110,7 @@ class Life:
             "open": self.open,
             "counts": self.counts,
             "retired": self.retired,
+            "since": self.since,
             "position": self.position,
             "shadow": None if shadow is None else shadow.to_data() | {"at": len(live)},
         }
@@ -130,7 +131,7 @@ class Life:
                 one["parts"] = dict.fromkeys(one["parts"])
         out.open = msgspec.convert(head["open"], dict[str, Open])
         out.counts = msgspec.convert(head["counts"], Counts)
-        out.retired, out.position = head["retired"], head["position"]
+        out.retired, out.since, out.position = head["retired"], head.get("since", 0), head["position"]
         return out
 
 
@@ -141,6 +142,8 @@ class State:
         self.position = 0
         self.lives: dict[str, Life] = {}
         self.keys: dict[str, Key] = {}
+        #: bandits whose rows are being deleted, up to which position
+        self.erasing: dict[str, int] = {}
 
     @np.errstate(all="ignore")  # the numbers of requests may be huge
     def apply(self, row: Row, decision: Decision | None = None, event: Any = None) -> None:
@@ -159,6 +162,10 @@ class State:
             self.keys = {name: key for name, key in self.keys.items() if name != event["id"]}
         elif row.kind == "erase":
             self.lives = {name: life for name, life in self.lives.items() if name != event["bandit"]}
+            self.erasing = self.erasing | {event["bandit"]: row.position}
+        elif row.kind == "erased":
+            gone = event["bandit"], event["until"]
+            self.erasing = {name: until for name, until in self.erasing.items() if (name, until) != gone}
         else:
             raise ValueError(
                 f"log: kind at position {row.position} must be one that this version knows, got {row.kind}"
@@ -174,6 +181,7 @@ class State:
         if kind == "create":
             bandit = events.replay(event["config"], [])
             self.lives[row.bandit] = Life(row.bandit, bandit, row.time, msgspec.convert(event["terms"], Terms))
+            self.lives[row.bandit].since = row.position
         life = self.lives[row.bandit]
         if kind == "decide":
             assert id_ is not None
@@ -216,15 +224,18 @@ class State:
         life.position = row.position
 
     def contents(self) -> dict[str, bytes]:
-        """Return the whole state as bytes, by name of the bandit; keys have the empty name."""
-        return {"": _write(list(self.keys.values()))} | {name: life.to_bytes() for name, life in self.lives.items()}
+        """Return the whole state as bytes, by name of the bandit; what concerns no bandit has the empty name."""
+        own = {"keys": list(self.keys.values()), "erasing": self.erasing}
+        return {"": _write(own)} | {name: life.to_bytes() for name, life in self.lives.items()}
 
     @classmethod
     def of(cls, position: int, contents: dict[str, bytes]) -> State:
         """Return the state that `contents` wrote at a position."""
         out = cls()
         out.position = position
-        out.keys = {key.id: key for key in msgspec.json.decode(contents[""], type=list[Key])}
+        own = _read(contents[""])
+        out.keys = {key.id: key for key in msgspec.convert(own["keys"], list[Key])}
+        out.erasing = own["erasing"]
         out.lives = {name: Life.from_bytes(content) for name, content in contents.items() if name}
         return out
 

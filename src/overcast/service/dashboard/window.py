@@ -15,7 +15,7 @@ from overcast.service.store.base import Row, Store
 ROWS = 1000
 #: rows of the log among which those of a bandit are looked for, back from its last one
 SPAN = 50_000
-KINDS = ("decide", "learn", "forget")
+KINDS = ("create", "decide", "learn", "forget")
 
 
 class _Record(msgspec.Struct):
@@ -103,6 +103,9 @@ def window(rows: Iterable[Row]) -> Window:
     """Return what rows of one bandit tell."""
     out, known = Window(), dict[str, Seen]()
     for row in rows:
+        if row.kind == "create":  # what came before was of an erased bandit of the same name
+            out, known = Window(), {}
+            continue
         assert row.decision is not None
         out.first = out.first or (row.position, row.decision)
         if row.kind == "decide":

@@ -6,23 +6,19 @@ import asyncio
 
 from overcast.service import erasure
 from overcast.service import messages as m
-from overcast.service.engine import Turn
 from overcast.service.http import Call, Operation, Reply
 from overcast.service.routes.bandits import BANDIT
 
 
 async def erase(call: Call) -> Reply:
     asked: m.Erasure = call.body
-    store, before = call.service.engine.store, asked.before
-
-    def look(turn: Turn) -> int:
-        turn.life(call.bandit)
-        return 0 if before is not None else erasure.end(turn, call.bandit)
-
-    until = await call.ask(look)
+    engine, bandit, before = call.service.engine, call.bandit, asked.before
     if before is None:
-        return Reply(200, m.Erased(await asyncio.to_thread(store.erase, call.bandit, until, None)))
-    return Reply(200, m.Erased(await asyncio.to_thread(erasure.erase_before, store, call.bandit, before)))
+        until = await call.ask(lambda turn: erasure.end(turn, bandit))
+        return Reply(200, m.Erased(await erasure.erase_ended(engine, bandit, until)))
+    span = await call.ask(lambda turn: erasure.Span.of(turn.life(bandit)))
+    counts = await asyncio.to_thread(erasure.erase_before, engine.store, {bandit: span}, before)
+    return Reply(200, m.Erased(counts.get(bandit, 0)))
 
 
 OPERATIONS = [

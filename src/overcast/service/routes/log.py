@@ -59,20 +59,19 @@ async def export(call: Call) -> Reply:
         raise Refusal(422, f"log: format must be one of {', '.join(FORMATS)}, got {kind[:80]!r}", "format")
     first, last = instant(call.query, "from", -math.inf), instant(call.query, "to", math.inf)
 
-    def work(turn: Turn) -> int:
-        turn.life(call.bandit)
-        return turn.state.position
+    def work(turn: Turn) -> tuple[int, int]:
+        return turn.life(call.bandit).since, turn.state.position
 
-    position = await call.ask(work, writes=False)
-    rows = _rows(call.service.engine.store, call.bandit, position, first, last)
+    since, until = await call.ask(work, writes=False)
+    rows = _rows(call.service.engine.store, call.bandit, since, until, first, last)
     parts = FORMATS[kind].write(rows)
     begun = await asyncio.to_thread(next, parts, None)  # what cannot be exported is refused before the answer begins
     headers = {"content-disposition": f'attachment; filename="{call.bandit}.{kind}"'}
     return Reply(200, stream=_streamed(begun, parts), kind=FORMATS[kind].media, headers=headers)
 
 
-def _rows(store: Store, bandit: str, until: int, first: float, last: float) -> Iterator[Row]:
-    for row in store.read():
+def _rows(store: Store, bandit: str, since: int, until: int, first: float, last: float) -> Iterator[Row]:
+    for row in store.read(max(0, since - 1)):
         if row.position > until:
             return
         if row.bandit == bandit and first <= row.time < last:
@@ -180,7 +179,7 @@ def _at(row: Row, name: str, position: int) -> Row:
     if row.kind != "base":
         return row
     life = Life.from_bytes(row.detail or b"")
-    life.name, life.position = name, position
+    life.name, life.since, life.position = name, position, position
     for one in life.open.values():
         if one.made is not None:  # positions in another log mean nothing here
             one.made.position = position

@@ -88,13 +88,16 @@ class Store(Protocol):
     def keep(self, snapshots: Snapshots) -> None:
         """Replace the snapshots, unless there are later ones."""
 
-    def last_before(self, time: float) -> int:
-        """Return the last position that was written before a time; 0 if there is none."""
+    def last(self) -> int:
+        """Return the last position; 0 if there is none."""
 
     def erase(self, bandit: str, until: int, base: Row | None) -> int:
         """Delete the rows of a bandit up to a position, the last ones first, and return how many were deleted.
 
-        base : replaces the row at its position, and stands for all before it; None to keep nothing, snapshots included
+        What a failure leaves is a beginning of them: snapshots go after all rows.
+
+        base : replaces the row at its position, and stands for all before it; None to keep nothing, not even snapshots
+            from before the position
         """
 
     def secret(self) -> bytes:
@@ -116,22 +119,6 @@ def listed(snapshots: Snapshots) -> list[tuple[str, int, str, bytes]]:
     """Return snapshots as rows of name, position, version and content."""
     position, version, contents = snapshots
     return [(name, position, version, content) for name, content in contents.items()]
-
-
-def last_older(time: float, last: int, at: Callable[[int], tuple[int, float] | None]) -> int:
-    """Return the last position that is older than a time, by bisection: times grow with positions.
-
-    last : position of the log
-    at : returns position and time of the last row up to a position; None if there is none
-    """
-    low, high = 0, last
-    while low < high:
-        found = at((low + high + 1) // 2)
-        if found is None or found[1] < time:
-            low = (low + high + 1) // 2
-        else:
-            high = found[0] - 1
-    return low
 
 
 Steps = Mapping[int, Sequence[str]]

@@ -19,7 +19,6 @@ from overcast.service.store.base import (
     Snapshots,
     Unavailable,
     grouped,
-    last_older,
     listed,
     pending,
 )
@@ -134,23 +133,14 @@ class PostgresStore:
 
         self._writing.call(write)
 
-    def last_before(self, time: float) -> int:
-        def at(position: int) -> tuple[int, float] | None:
-            query: LiteralString = "SELECT position, time FROM log WHERE position <= %s ORDER BY position DESC LIMIT 1"
-            return next(iter(self._fetch(query, position)), None)
-
-        return last_older(time, self._fetch("SELECT coalesce(max(position), 0) FROM log")[0][0], at)
+    def last(self) -> int:
+        return int(self._fetch("SELECT coalesce(max(position), 0) FROM log")[0][0])
 
     def erase(self, bandit: str, until: int, base: Row | None) -> int:
-        def start(db: _Connection) -> None:
-            if base is None:
-                db.execute("DELETE FROM snapshots WHERE name = %s", (bandit,))
-            else:
-                change: LiteralString = "SET kind = %s, decision = NULL, version = %s, body = %s, detail = %s"
-                values = base.kind, base.version, base.body, base.detail, base.position
-                db.execute(f"UPDATE log {change} WHERE position = %s", values)
-
-        self._reading.call(start)
+        if base is not None:
+            change: LiteralString = "SET kind = %s, decision = NULL, version = %s, body = %s, detail = %s"
+            update: LiteralString = f"UPDATE log {change} WHERE position = %s RETURNING position"
+            self._fetch(update, base.kind, base.version, base.body, base.detail, base.position)
         below, count = until + 1 if base is None else base.position, 0
         chosen: LiteralString = (
             "SELECT position FROM log WHERE bandit = %s AND position < %s ORDER BY position DESC LIMIT %s"
@@ -158,6 +148,9 @@ class PostgresStore:
         delete: LiteralString = f"DELETE FROM log WHERE position IN ({chosen}) RETURNING position"
         while gone := self._fetch(delete, bandit, below, ERASED):
             below, count = min(gone)[0], count + len(gone)
+        if base is None:
+            drop: LiteralString = "DELETE FROM snapshots WHERE name = %s AND position <= %s RETURNING position"
+            self._fetch(drop, bandit, until)
         return count
 
     def secret(self) -> bytes:

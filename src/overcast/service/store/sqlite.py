@@ -20,7 +20,6 @@ from overcast.service.store.base import (
     Steps,
     Unavailable,
     grouped,
-    last_older,
     listed,
     pending,
 )
@@ -129,17 +128,11 @@ class SqliteStore:
 
         self._safely(write)
 
-    def last_before(self, time: float) -> int:
-        def at(position: int) -> tuple[int, float] | None:
-            query = "SELECT position, time FROM log WHERE position <= ? ORDER BY position DESC LIMIT 1"
-            return next(iter(self._fetch(query, position)), None)
-
-        return last_older(time, self._fetch("SELECT coalesce(max(position), 0) FROM log")[0][0], at)
+    def last(self) -> int:
+        return int(self._fetch("SELECT coalesce(max(position), 0) FROM log")[0][0])
 
     def erase(self, bandit: str, until: int, base: Row | None) -> int:
-        if base is None:
-            self._fetch("DELETE FROM snapshots WHERE name = ?", bandit)
-        else:
+        if base is not None:
             change = "UPDATE log SET kind = ?, decision = NULL, version = ?, body = ?, detail = ? WHERE position = ?"
             self._fetch(change, base.kind, base.version, base.body, base.detail, base.position)
         below, count = until + 1 if base is None else base.position, 0
@@ -147,6 +140,8 @@ class SqliteStore:
         delete = f"DELETE FROM log WHERE position IN ({chosen}) RETURNING position"
         while gone := self._fetch(delete, bandit, below, ERASED):
             below, count = min(gone)[0], count + len(gone)
+        if base is None:
+            self._fetch("DELETE FROM snapshots WHERE name = ? AND position <= ?", bandit, until)
         self._fetch("PRAGMA wal_checkpoint(TRUNCATE)")  # the write-ahead log holds what was erased, too
         return count
 
