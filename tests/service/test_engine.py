@@ -425,3 +425,19 @@ def test_nothing_ends_the_writer(api: Api, monkeypatch: pytest.MonkeyPatch, capl
     api.engine.do(lambda turn: None)
     assert api.decide()["position"] == 2
     check_replay(api.engine.store, api.state)
+
+
+def test_snapshots_that_lack_a_bandit_are_not_used(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with served(tmp_path, snapshot_every=10**6) as api:
+        api.post("/v1/bandits", FARM)
+        api.decide()
+        contents, position = api.state.contents(), api.state.position
+        api.decide()
+        state = remembered(api.state)
+    store = SqliteStore(tmp_path / "log.db")
+    store.keep(Snapshots(position, overcast.__version__, {"": contents[""]}))
+    with caplog.at_level(logging.WARNING, "overcast.service"):
+        found, since, _ = started(store)
+    assert (remembered(found), since) == (state, 0)
+    assert "does not go on from the snapshots" in caplog.text
+    store.close()

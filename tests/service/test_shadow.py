@@ -62,3 +62,13 @@ def test_sums_too_large_to_tell_give_no_error_of_it() -> None:
     found = Comparison(outcomes=2, gain=2e150, squares=4e300).two_se
     assert found is not None
     assert math.isclose(found, 2e150)
+
+
+def test_an_action_that_could_not_be_taken_tells_nothing() -> None:
+    live = _bandit()
+    shadow = Shadow({"policy": encoded(oc.Greedy()), "model": None}, live, 1, 0.0)
+    decision = live.propose([1.0, 0.5], id="d")
+    shadow.decided(decision, {"index": decision.index, "own": 1.0, "taken": 1.0}, 0.0)  # as an import may bring it
+    shadow.ended("d", oc.events.learnt(decision, 1.0))
+    assert (shadow.compared.decisions, shadow.compared.outcomes) == (1, 0)
+    assert shadow.bandit.learnt.rounds == 1

@@ -344,7 +344,13 @@ def started(store: Store) -> Start:
     if former is None or kept is None:
         return Start(folded(store.read()), 0, {})
     if kept.version == overcast.__version__:
-        return Start(folded(store.read(kept.position), former), kept.position, {})
+        try:
+            return Start(folded(store.read(kept.position), former), kept.position, {})
+        except (Unavailable, MemoryError):
+            raise
+        except Exception as error:  # a part of them may be missing
+            log.warning("the log does not go on from the snapshots, it is folded from its start: %r", error)
+            return Start(folded(store.read()), 0, {})
     log.warning(
         "version %s kept the snapshots, the log is folded from its start by %s", kept.version, overcast.__version__
     )
