@@ -327,10 +327,7 @@ def stranger() -> Markdown:
 
 def coverage() -> Markdown:
     """Return the shares of lines and branches that the tests run, by package, as `make coverage` wrote them."""
-    path = DOCS / "results" / "coverage.json"
-    if not path.exists():
-        return Markdown("*Not measured for this version yet.*")
-    found = json.loads(path.read_text(encoding="utf-8"))
+    found = results("coverage")
     rows = [
         (name, f"{one['lines']:,}", _share(one, "lines"), f"{one['branches']:,}", _share(one, "branches"))
         for name, one in found["parts"].items()
