@@ -55,3 +55,20 @@ def test_all_processes_had_the_same_state() -> None:
 def test_made_up_requests_were_many() -> None:
     assert SOAK["requests"]["operations"] >= 26
     assert SOAK["requests"]["examples_per_operation"] >= 300
+
+
+def test_it_is_fast_enough() -> None:
+    load, start = SOAK["load"], SOAK["start"]
+    assert load["pairs"]["a_second"] >= 800
+    assert load["pairs at 400 a second"]["p99_ms"] < 25
+    assert load["batches of 100"]["outcomes_a_second"] >= 10_000
+    assert all(load[name]["failures"] == 0 for name in ("pairs", "pairs at 400 a second", "batches of 100"))
+    assert start["1000000 outcomes: seconds_from_snapshot"] < 5
+    few, many = (start[f"{n} outcomes: folded_a_second"] for n in (100_000, 1_000_000))
+    assert many > 0.8 * few  # linear in the log
+
+
+def test_memory_stays_as_it_is() -> None:
+    memory = SOAK["memory"]
+    assert memory["pairs"] >= 100 * 3600
+    assert memory["megabytes_grown_over_the_last_half"] < 1
