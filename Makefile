@@ -37,6 +37,11 @@ test-adapters:  ## forecasts of real libraries, each in a virtual environment of
 	done < $(LIBRARIES)
 	$(MAKE) $(VENV)/dev && PYTHONPATH=tests $(BIN)/python tests/adapters/table.py
 
+test-generated: $(VENV)/dev  ## a client that openapi-python-client generates, in a virtual environment of its own, against a running service
+	$(PYTHON) -m venv $(VENV)-generated
+	$(VENV)-generated/bin/python -m pip install --quiet --disable-pip-version-check openapi-python-client
+	$(BIN)/python tests/generated/generate.py $(VENV)-generated
+
 test-lowest:  ## all tests with the lowest versions that pyproject.toml declares, in a virtual environment of its own
 	$(PYTHON) -m venv --clear $(VENV)-lowest
 	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check uv  # pip takes the highest versions
@@ -163,4 +168,4 @@ $(VENV)/dev: pyproject.toml constraints.txt | $(BIN)/python
 	touch $@ $(VENV)/user
 
 clean:
-	rm -rf $(VENV) $(VENV)-extras $(VENV)-adapters $(VENV)-lowest $(VENV)-peers $(VENV)-release $(VENV)-stranger $(VENV)-browser dist .coverage .mypy_cache .pytest_cache .ruff_cache overcast-out
+	rm -rf $(VENV) $(VENV)-extras $(VENV)-adapters $(VENV)-lowest $(VENV)-peers $(VENV)-release $(VENV)-stranger $(VENV)-browser $(VENV)-generated dist .coverage .mypy_cache .pytest_cache .ruff_cache overcast-out

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from overcast import _check
+from overcast.service.errors import Fault
 
 # Patterns are checked in `__post_init__`: with Meta(pattern=...), msgspec 0.22 may crash the interpreter at its end.
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -33,9 +34,17 @@ def _check_actions(actions: dict[str, Any] | list[Any]) -> None:
 Share = Annotated[float, Meta(ge=0, le=1)]
 #: the end of the year 9999, where calendars end, in seconds since 1970
 END = 253_402_300_800.0
+#: where the description of the service keeps its types
+SCHEMAS = "#/components/schemas/"
 
 Seconds = Annotated[float, Meta(gt=0)]
 Vector = list[float]
+#: a vector of an action or a context in JSON, or one of several
+Entry = Annotated[
+    Any, Meta(extra_json_schema={"anyOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}}]})
+]
+#: what a request says about the context: a belief as JSON, numbers and beliefs by name, a vector, or a list of vectors
+Stated = dict[str, Any] | list[Entry]
 Scope = Literal["admin", "decide", "outcome", "read"]
 
 
@@ -124,7 +133,7 @@ class ChangedAction(Asked):
 class NewDecision(Asked):
     """A decision to make: what is known about the context, and the actions that may be taken."""
 
-    belief: dict[str, Any] | list[Any]
+    belief: Stated
     available: list[str | int] | None = None
     costs: Any = None
     id: str | None = None
@@ -133,14 +142,19 @@ class NewDecision(Asked):
         check("id", ID, self.id)
 
 
+def _item(kind: type[Asked]) -> Meta:
+    """Describe an item of a batch by its type, which is checked item by item: each has a verdict of its own."""
+    return Meta(extra_json_schema={"$ref": f"{SCHEMAS}{kind.__name__}"})
+
+
 class OneOrMany(Asked):
     """A decision to make, or a list of them as `decisions`."""
 
-    belief: dict[str, Any] | list[Any] | None = None
+    belief: Stated | None = None
     available: list[str | int] | None = None
     costs: Any = None
     id: str | None = None
-    decisions: list[Any] | None = None
+    decisions: list[Annotated[Any, _item(NewDecision)]] | None = None
 
     def __post_init__(self) -> None:
         check("id", ID, self.id)
@@ -158,12 +172,22 @@ class NewOutcome(Asked):
         check("part", ID, self.part)
 
 
+class NewOutcomeItem(NewOutcome, kw_only=True):
+    """What came of the decision with this id, as one of many."""
+
+    id: str
+
+
 class NewOutcomes(Asked):
-    outcomes: list[Any]
+    """What came of many decisions."""
+
+    outcomes: list[Annotated[Any, _item(NewOutcomeItem)]]
 
 
 class Query(Asked):
-    belief: dict[str, Any] | list[Any]
+    """A belief under which to estimate all actions."""
+
+    belief: Stated
 
 
 class NewKey(Asked):
@@ -280,7 +304,7 @@ class Verdict(msgspec.Struct, omit_defaults=True):
 
     id: str | None
     status: int
-    error: Any = None
+    error: Fault | None = None
 
 
 class DecidedItem(Verdict, omit_defaults=True):

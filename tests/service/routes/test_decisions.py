@@ -185,7 +185,8 @@ def test_ids_that_cannot_be_are_unknown_on_postgres_too(postgres: str) -> None:
                 api.refused(api.outcome(id_, reward=1.0), 404, "must be one of the bandit")
         items = [{"id": "\0", "reward": 1.0}, {"reward": 1.0}]
         verdicts = api.post("/v1/bandits/farm/outcomes", {"outcomes": items}).body["outcomes"]
-        assert [one["status"] for one in verdicts] == [404, 404]
+        assert [one["status"] for one in verdicts] == [404, 422]
+        assert "`id`" in verdicts[1]["error"]["message"]
         assert api.get("/readyz").status == 200
         api.decide()
     finally:

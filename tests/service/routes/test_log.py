@@ -25,6 +25,7 @@ from service_support import FARM, GAUSSIAN, Answer, Api, check_replay, remembere
 LOG = "/v1/bandits/farm/log"
 JSONL = {"Content-Type": "application/x-ndjson"}
 PARQUET = {"Content-Type": "application/vnd.apache.parquet"}
+BYTES = {"Content-Type": "application/octet-stream"}
 
 
 def _live(api: Api) -> None:
@@ -49,11 +50,14 @@ def _open(life: Life) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(("form", "headers"), [("jsonl", JSONL), ("parquet", PARQUET)])
+@pytest.mark.parametrize(
+    ("form", "headers"), [("jsonl", JSONL), ("parquet", PARQUET), ("jsonl", BYTES), ("parquet", BYTES)]
+)
 def test_a_log_makes_the_same_bandit_again_to_the_byte(api: Api, form: str, headers: dict[str, str]) -> None:
     _live(api)
     exported = api.get(f"{LOG}?format={form}")
-    assert (exported.status, exported.headers["content-type"]) == (200, headers["Content-Type"])
+    media = {"jsonl": JSONL, "parquet": PARQUET}[form]["Content-Type"]
+    assert (exported.status, exported.headers["content-type"]) == (200, media)
     assert exported.headers["content-disposition"] == f'attachment; filename="farm.{form}"'
     made = api.post("/v1/bandits/copy/log", exported.body, headers=headers)
     assert made.status == 201, made.body

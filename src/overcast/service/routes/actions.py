@@ -13,7 +13,7 @@ from overcast.service.http import Call, Operation, Reply
 from overcast.service.routes.bandits import BANDIT, check_actions, info, labels
 
 
-async def add(call: Call) -> Reply:
+async def add_actions(call: Call) -> Reply:
     asked: m.NewActions = call.body
     limits = call.service.settings.limits
 
@@ -31,7 +31,7 @@ async def add(call: Call) -> Reply:
     return Reply(201, await call.ask(work))
 
 
-async def change(call: Call) -> Reply:
+async def change_action(call: Call) -> Reply:
     asked: m.ChangedAction = call.body
     check_actions([] if asked.vector is None else [asked.vector], call.service.settings.limits)
 
@@ -52,7 +52,7 @@ async def change(call: Call) -> Reply:
     return Reply(200, await call.ask(work))
 
 
-async def retire(call: Call) -> Reply:
+async def retire_action(call: Call) -> Reply:
     def work(turn: Turn) -> m.BanditInfo:
         life, name = _found(turn, call)
         turn.append(life.name, "retire", events.retired([name]))
@@ -71,16 +71,18 @@ def _found(turn: Turn, call: Call) -> tuple[Life, Any]:
 
 ONE = f"{BANDIT}/actions/{{action:path}}"
 OPERATIONS = [
-    Operation("POST", f"{BANDIT}/actions", add, "Add actions", "admin", {201: m.BanditInfo}, m.NewActions, (409,)),
+    Operation(
+        "POST", f"{BANDIT}/actions", add_actions, "Add actions", "admin", {201: m.BanditInfo}, m.NewActions, (409,)
+    ),
     Operation(
         "PATCH",
         ONE,
-        change,
+        change_action,
         "Give an action a new vector or name",
         "admin",
         {200: m.BanditInfo},
         m.ChangedAction,
         (409,),
     ),
-    Operation("DELETE", ONE, retire, "Retire an action", "admin", {200: m.BanditInfo}),
+    Operation("DELETE", ONE, retire_action, "Retire an action", "admin", {200: m.BanditInfo}),
 ]

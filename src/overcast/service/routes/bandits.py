@@ -24,7 +24,7 @@ from overcast.service.routes.beliefs import given_belief
 from overcast.service.settings import Limits
 
 
-async def create(call: Call) -> Reply:
+async def create_bandit(call: Call) -> Reply:
     asked: m.NewBandit = call.body
     if call.key is not None and not call.key.sees(asked.name):
         raise Refusal(403, f"key: may not use this name, got {asked.name!r}", "name")
@@ -48,7 +48,7 @@ async def create(call: Call) -> Reply:
     return Reply(201, await call.ask(work))
 
 
-async def list_all(call: Call) -> Reply:
+async def list_bandits(call: Call) -> Reply:
     key = call.key
 
     def work(turn: Turn) -> m.BanditList:
@@ -58,11 +58,11 @@ async def list_all(call: Call) -> Reply:
     return Reply(200, await call.ask(work, writes=False))
 
 
-async def inspect(call: Call) -> Reply:
+async def get_bandit(call: Call) -> Reply:
     return Reply(200, await call.ask(lambda turn: info(turn.life(call.bandit)), writes=False))
 
 
-async def change(call: Call) -> Reply:
+async def change_bandit(call: Call) -> Reply:
     asked: m.ChangedBandit = call.body
     share = None if asked.explore is UNSET else asked.explore
     with refusing("policy"):
@@ -86,7 +86,7 @@ async def change(call: Call) -> Reply:
     return Reply(200, await call.ask(work))
 
 
-async def retire(call: Call) -> Reply:
+async def retire_bandit(call: Call) -> Reply:
     def work(turn: Turn) -> m.BanditInfo:
         life = turn.life(call.bandit)
         if not life.retired:
@@ -193,11 +193,13 @@ def _short(life: Life) -> dict[str, Any]:
 
 BANDITS, BANDIT = "/v1/bandits", "/v1/bandits/{name}"
 OPERATIONS = [
-    Operation("POST", BANDITS, create, "Create a bandit", "admin", {201: m.BanditInfo}, m.NewBandit, (409,), True),
-    Operation("GET", BANDITS, list_all, "List the bandits that the key may see", "read", {200: m.BanditList}),
-    Operation("GET", BANDIT, inspect, "Inspect a bandit", "read", {200: m.BanditInfo}),
-    Operation("PATCH", BANDIT, change, "Change policy or limits", "admin", {200: m.BanditInfo}, m.ChangedBandit),
-    Operation("DELETE", BANDIT, retire, "Retire a bandit: it decides no more", "admin", {200: m.BanditInfo}),
+    Operation(
+        "POST", BANDITS, create_bandit, "Create a bandit", "admin", {201: m.BanditInfo}, m.NewBandit, (409,), True
+    ),
+    Operation("GET", BANDITS, list_bandits, "List the bandits that the key may see", "read", {200: m.BanditList}),
+    Operation("GET", BANDIT, get_bandit, "Inspect a bandit", "read", {200: m.BanditInfo}),
+    Operation("PATCH", BANDIT, change_bandit, "Change policy or limits", "admin", {200: m.BanditInfo}, m.ChangedBandit),
+    Operation("DELETE", BANDIT, retire_bandit, "Retire a bandit: it decides no more", "admin", {200: m.BanditInfo}),
     Operation(
         "POST", f"{BANDIT}/estimate", estimate, "Mean and width of all actions", "read", {200: m.Estimated}, m.Query
     ),

@@ -132,7 +132,7 @@ def _idempotency(call: Call) -> str | None:
     return raw.decode()
 
 
-async def look(call: Call) -> Reply:
+async def get_decision(call: Call) -> Reply:
     return Reply(200, await call.ask(lambda turn: _record(turn, call), writes=False))
 
 
@@ -175,7 +175,7 @@ def _options(life: Life, row: Row) -> list[m.OptionSeen] | None:
     ]
 
 
-async def cancel(call: Call) -> Reply:
+async def cancel_decision(call: Call) -> Reply:
     def work(turn: Turn) -> m.Verdict:
         life, id_ = turn.life(call.bandit), call.params["id"]
         check_id(id_)
@@ -223,8 +223,15 @@ OPERATIONS = [
             ),
         ),
     ),
-    Operation("GET", ONE, look, "A decision and what it rests on", "read", {200: m.DecisionRecord}),
+    Operation("GET", ONE, get_decision, "A decision and what it rests on", "read", {200: m.DecisionRecord}),
     Operation(
-        "DELETE", ONE, cancel, "Cancel a decision that was never shown", "decide", {200: m.Verdict}, None, (409,)
+        "DELETE",
+        ONE,
+        cancel_decision,
+        "Cancel a decision that was never shown",
+        "decide",
+        {200: m.Verdict},
+        None,
+        (409,),
     ),
 ]

@@ -10,7 +10,7 @@ from overcast.service.http import Call, Operation, Reply
 from overcast.service.routes.bandits import BANDIT
 
 
-async def erase(call: Call) -> Reply:
+async def erase_log(call: Call) -> Reply:
     asked: m.Erasure = call.body
     engine, bandit, before = call.service.engine, call.bandit, asked.before
     if before is None:
@@ -25,7 +25,7 @@ OPERATIONS = [
     Operation(
         "POST",
         f"{BANDIT}/erase",
-        erase,
+        erase_log,
         "Erase entries of the log: those before a time, or a retired bandit with all of them",
         "admin",
         {200: m.Erased},

@@ -12,18 +12,18 @@ from overcast.service.http import Call, Operation, Reply
 from overcast.service.routes.keys import check_whole
 
 
-async def healthz(call: Call) -> Reply:
+async def get_health(call: Call) -> Reply:
     return Reply(200, m.Health("alive"))
 
 
-async def readyz(call: Call) -> Reply:
+async def get_readiness(call: Call) -> Reply:
     state = call.service.engine.state
     if state is None or not call.service.engine.ready:
         raise Refusal(503, "service: is not ready, its log is being read or cannot be", headers={"Retry-After": "1"})
     return Reply(200, m.Health("ready", state.position))
 
 
-async def metrics(call: Call) -> Reply:
+async def get_metrics(call: Call) -> Reply:
     check_whole(call)
     await call.ask(lambda turn: None, writes=False)  # reads what others have written, keys that they revoked included
     text = await asyncio.to_thread(call.service.metrics.text)  # it may read the log, for forecasts
@@ -31,7 +31,7 @@ async def metrics(call: Call) -> Reply:
 
 
 OPERATIONS = [
-    Operation("GET", "/healthz", healthz, "Whether the process lives", None, {200: m.Health}),
-    Operation("GET", "/readyz", readyz, "Whether the log has been folded", None, {200: m.Health}, None, (503,)),
-    Operation("GET", "/metrics", metrics, "Metrics for Prometheus", "read", {200: None}),
+    Operation("GET", "/healthz", get_health, "Whether the process lives", None, {200: m.Health}),
+    Operation("GET", "/readyz", get_readiness, "Whether the log has been folded", None, {200: m.Health}, None, (503,)),
+    Operation("GET", "/metrics", get_metrics, "Metrics for Prometheus", "read", {200: None}),
 ]

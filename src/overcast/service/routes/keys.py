@@ -9,7 +9,7 @@ from overcast.service.http import Call, Operation, Reply
 from overcast.service.keys import Key, new_key
 
 
-async def make(call: Call) -> Reply:
+async def create_key(call: Call) -> Reply:
     check_whole(call)
     asked: m.NewKey = call.body
     secret = call.service.engine.secret
@@ -25,7 +25,7 @@ async def make(call: Call) -> Reply:
     return Reply(201, await call.ask(work))
 
 
-async def list_all(call: Call) -> Reply:
+async def list_keys(call: Call) -> Reply:
     check_whole(call)
     return Reply(
         200,
@@ -35,7 +35,7 @@ async def list_all(call: Call) -> Reply:
     )
 
 
-async def revoke(call: Call) -> Reply:
+async def revoke_key(call: Call) -> Reply:
     check_whole(call)
 
     def work(turn: Turn) -> m.Empty:
@@ -63,7 +63,7 @@ def _told(key: Key) -> tuple[str, str, list[str], list[str], float, float | None
 
 KEYS = "/v1/keys"
 OPERATIONS = [
-    Operation("POST", KEYS, make, "Make a key, which is shown once", "admin", {201: m.KeyMade}, m.NewKey),
-    Operation("GET", KEYS, list_all, "List the keys", "admin", {200: m.KeyList}),
-    Operation("DELETE", f"{KEYS}/{{id}}", revoke, "Revoke a key at once", "admin", {200: m.Empty}, None, (409,)),
+    Operation("POST", KEYS, create_key, "Make a key, which is shown once", "admin", {201: m.KeyMade}, m.NewKey),
+    Operation("GET", KEYS, list_keys, "List the keys", "admin", {200: m.KeyList}),
+    Operation("DELETE", f"{KEYS}/{{id}}", revoke_key, "Revoke a key at once", "admin", {200: m.Empty}, None, (409,)),
 ]

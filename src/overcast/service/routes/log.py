@@ -53,7 +53,7 @@ class _End(msgspec.Struct):
 _FORMS = {"decide": _Decide, "part": _Part, "learn": _End, "forget": _End}
 
 
-async def export(call: Call) -> Reply:
+async def export_log(call: Call) -> Reply:
     kind = call.query.get("format", "jsonl")
     if kind not in FORMATS:
         raise Refusal(422, f"log: format must be one of {', '.join(FORMATS)}, got {kind[:80]!r}", "format")
@@ -104,9 +104,11 @@ def instant(query: Any, name: str, default: float) -> float:
     return out
 
 
-async def load(call: Call) -> Reply:
+async def import_log(call: Call) -> Reply:
     media = call.headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
-    form = next(form for form in FORMATS.values() if form.media == media)
+    form = next((form for form in FORMATS.values() if form.media == media), None)
+    if form is None:  # plain bytes: a Parquet file begins with these four
+        form = FORMATS["parquet" if call.body.startswith(b"PAR1") else "jsonl"]
     name, limits = call.bandit, call.service.settings.limits
     with refusing("body"):
         m.check("name", m.NAME, name)
@@ -228,7 +230,7 @@ OPERATIONS = [
     Operation(
         "GET",
         LOG,
-        export,
+        export_log,
         "The log, as JSON lines or Parquet",
         "read",
         {200: None},
@@ -238,11 +240,11 @@ OPERATIONS = [
     Operation(
         "POST",
         LOG,
-        load,
+        import_log,
         "Import a log: into a bandit that it creates, or into one that has decided nothing",
         "admin",
         {201: m.BanditInfo},
         errors=(409,),
-        uploads=tuple(form.media for form in FORMATS.values()),
+        uploads=(*(form.media for form in FORMATS.values()), b"application/octet-stream"),
     ),
 ]

@@ -16,17 +16,11 @@ from overcast.service.routes.beliefs import read_belief
 from overcast.service.routes.decisions import ONE, check_id, unknown_decision
 
 
-class Item(m.NewOutcome):
-    """One outcome of a batch."""
-
-    id: str = msgspec.field(default="")
-
-
-async def outcome(call: Call) -> Reply:
+async def report_outcome(call: Call) -> Reply:
     return Reply(200, await call.ask(lambda turn: taken(turn, call.bandit, call.params["id"], call.body)))
 
 
-async def outcomes(call: Call) -> Reply:
+async def report_outcomes(call: Call) -> Reply:
     items, limit = call.body.outcomes, call.service.settings.limits.batch
     if not 1 <= len(items) <= limit:
         raise Refusal(422, f"outcomes: must be 1 to {limit}, got {len(items)}", "outcomes")
@@ -41,7 +35,7 @@ async def outcomes(call: Call) -> Reply:
 def _verdict(turn: Turn, bandit: str, data: Any) -> m.Verdict:
     given = data.get("id") if isinstance(data, dict) else None
     try:
-        item = converted(data, Item)
+        item = converted(data, m.NewOutcomeItem)
         taken(turn, bandit, item.id, item)
     except Refusal as refusal:
         return m.Verdict(given if isinstance(given, str) else None, refusal.status, refusal.fault)
@@ -106,9 +100,22 @@ def _other(id_: str, asked: m.NewOutcome) -> Refusal:
 
 OPERATIONS = [
     Operation(
-        "POST", f"{ONE}/outcome", outcome, "What came of it", "outcome", {200: m.OutcomeTaken}, m.NewOutcome, (409,)
+        "POST",
+        f"{ONE}/outcome",
+        report_outcome,
+        "What came of it",
+        "outcome",
+        {200: m.OutcomeTaken},
+        m.NewOutcome,
+        (409,),
     ),
     Operation(
-        "POST", f"{BANDIT}/outcomes", outcomes, "What came of many", "outcome", {200: m.VerdictList}, m.NewOutcomes
+        "POST",
+        f"{BANDIT}/outcomes",
+        report_outcomes,
+        "What came of many",
+        "outcome",
+        {200: m.VerdictList},
+        m.NewOutcomes,
     ),
 ]

@@ -12,7 +12,7 @@ from overcast.service.http import Call, Operation, Reply
 from overcast.service.routes.bandits import BANDIT
 
 
-async def put(call: Call) -> Reply:
+async def start_shadow(call: Call) -> Reply:
     asked: m.NewShadow = call.body
     model = policy = None
     with refusing():
@@ -33,11 +33,11 @@ async def put(call: Call) -> Reply:
     return Reply(200, await call.ask(work))
 
 
-async def look(call: Call) -> Reply:
+async def get_shadow(call: Call) -> Reply:
     return Reply(200, await call.ask(lambda turn: told(turn.life(call.bandit)), writes=False))
 
 
-async def end(call: Call) -> Reply:
+async def end_shadow(call: Call) -> Reply:
     def work(turn: Turn) -> m.Empty:
         life = turn.life(call.bandit)
         if life.shadow is not None:
@@ -71,8 +71,14 @@ def told(life: Life) -> m.ShadowInfo:
 SHADOW = f"{BANDIT}/shadow"
 OPERATIONS = [
     Operation(
-        "PUT", SHADOW, put, "Let a second policy or model see everything", "admin", {200: m.ShadowInfo}, m.NewShadow
+        "PUT",
+        SHADOW,
+        start_shadow,
+        "Let a second policy or model see everything",
+        "admin",
+        {200: m.ShadowInfo},
+        m.NewShadow,
     ),
-    Operation("GET", SHADOW, look, "The shadow beside the bandit", "read", {200: m.ShadowInfo}),
-    Operation("DELETE", SHADOW, end, "End the shadow", "admin", {200: m.Empty}),
+    Operation("GET", SHADOW, get_shadow, "The shadow beside the bandit", "read", {200: m.ShadowInfo}),
+    Operation("DELETE", SHADOW, end_shadow, "End the shadow", "admin", {200: m.Empty}),
 ]
