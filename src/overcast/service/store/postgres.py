@@ -36,6 +36,7 @@ STEPS: dict[int, tuple[LiteralString, ...]] = {
         " content BYTEA NOT NULL)",
         "CREATE TABLE secret (one INTEGER PRIMARY KEY CHECK (one = 1), value BYTEA NOT NULL)",
     ),
+    2: ("CREATE TABLE sessions (digest TEXT PRIMARY KEY, key TEXT NOT NULL, expires DOUBLE PRECISION NOT NULL)",),
 }
 
 # Names of advisory locks: of the turn to write, and of snapshots.
@@ -155,6 +156,18 @@ class PostgresStore:
 
     def secret(self) -> bytes:
         return bytes(self._fetch("SELECT value FROM secret")[0][0])
+
+    def begin_session(self, digest: str, key: str, expires: float, now: float) -> None:
+        self._fetch("DELETE FROM sessions WHERE expires <= %s RETURNING digest", now)
+        self._fetch("INSERT INTO sessions VALUES (%s, %s, %s) RETURNING digest", digest, key, expires)
+
+    def find_session(self, digests: Sequence[str], now: float) -> tuple[str, str] | None:
+        query: LiteralString = "SELECT digest, key FROM sessions WHERE digest = ANY(%s) AND expires > %s LIMIT 1"
+        found = self._fetch(query, list(digests), now)
+        return found[0] if found else None
+
+    def end_session(self, digest: str) -> None:
+        self._fetch("DELETE FROM sessions WHERE digest = %s RETURNING digest", digest)
 
     def close(self) -> None:
         self._writing.close()
