@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -106,6 +107,44 @@ def test_a_lost_key_is_replaced(tmp_path: Path) -> None:
     assert post(process.port, "/v1/bandits", FARM, key) == 201
     assert post(process.port, "/v1/bandits", FARM | {"name": "other"}, lost) == 201  # until it is revoked
     process.stop()
+
+
+def test_an_address_of_sqlite_is_a_path(tmp_path: Path) -> None:
+    for db, name in ((f"sqlite:///{tmp_path / 'one.db'}", "one.db"), ("sqlite:///two.db", "two.db")):
+        process = Process(db, tmp_path)
+        process.stop()
+        assert f"log in {db.removeprefix('sqlite:///')})" in process.lines[0]
+        assert {name, f"{name}.key"} <= {one.name for one in tmp_path.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--host", ""], ["--host must be an address to listen on, got ''"]),
+        (["--host", "192.0.2.1"], ["--host must be an address of this machine", "'192.0.2.1'"]),
+        (["--db", "sqlite:///"], ["--db must name a file", "'sqlite:///'"]),
+        (["--db", "sqlite:///a.db?mode=ro"], ["--db must name a file"]),
+        (["--db", "sqlite://a.db"], ["--db must be a path", "sqlite://"]),
+    ],
+)
+def test_what_cannot_be_served_ends_in_one_line(options: list[str], words: list[str], tmp_path: Path) -> None:
+    ended = subprocess.run([*COMMAND, *options], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode in (1, 2)
+    assert ended.stdout == ""
+    assert len(ended.stderr.splitlines()) == 1
+    assert all(word in ended.stderr for word in words), ended.stderr
+
+
+def test_a_port_that_is_taken_ends_the_start_in_one_line(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        ended = subprocess.run(
+            [*COMMAND[:-1], port], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        )
+    assert ended.returncode == 1
+    assert len(ended.stderr.splitlines()) == 1
+    assert f"--port must be one that is free on 127.0.0.1, got {port}" in ended.stderr
+    assert list(tmp_path.iterdir()) == []  # nothing was made
 
 
 def test_a_terminal_sees_the_key_once(

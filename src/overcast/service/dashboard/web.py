@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, quote
 
 import jinja2
 import msgspec
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
@@ -270,11 +270,14 @@ def _cookies(request: Request, secure: bool) -> tuple[str, ...]:
 
 async def _body(request: Request, limit: int) -> bytes:
     parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size > limit:
-            raise Refusal(413, f"form: must have {limit} bytes at most")
-        parts.append(part)
+    try:
+        async for part in request.stream():
+            size += len(part)
+            if size > limit:
+                raise Refusal(413, f"form: must have {limit} bytes at most")
+            parts.append(part)
+    except ClientDisconnect:
+        raise Refusal(400, "form: must be whole, got a part of it") from None
     return b"".join(parts)
 
 
