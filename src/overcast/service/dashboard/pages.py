@@ -170,7 +170,7 @@ def _options(life: Life, window: Window) -> list[Option]:
 
 def _pending(life: Life) -> list[tuple[str, float]]:
     """Return the decisions that have waited longest for their outcome, with the time they were made."""
-    return [(id_, one.time) for id_, one in islice(life.open.items(), views.TABLE)]
+    return [(id_, one.time) for id_, one in islice(life.oldest_first().items(), views.TABLE)]
 
 
 class Streamed(Response):

@@ -105,7 +105,7 @@ class Visit:
     @property
     def whole(self) -> bool:
         """Whether the key may see and make keys."""
-        return self.key is not None and self.key.may("admin") and "*" in self.key.bandits
+        return self.key is not None and self.key.may("admin") and self.key.whole
 
     async def perform(self, operation: str, body: Any = None, **params: str) -> Any:
         """Return the message that an operation of the API answers to this key, such as `GET /v1/bandits`."""

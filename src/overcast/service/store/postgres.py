@@ -42,8 +42,8 @@ STEPS: dict[int, tuple[LiteralString, ...]] = {
 # Names of advisory locks: of the turn to write, and of snapshots.
 _TURN, _SNAPSHOTS = 0x6F766572, 0x63617374
 
-# Seconds after which somebody who waits for the turn looks for something else to do.
-_PATIENCE = 0.02
+# Seconds after which somebody who waits for the turn looks for something else to do, and after which it gives up.
+_PATIENCE, _LONGEST = 0.02, 10.0
 
 # A database that no longer answers is given up after some seconds.
 _ALIVE: dict[str, Any] = {
@@ -205,7 +205,7 @@ class _Link:
         if self._db is None or self._db.closed:
             self._db = psycopg.connect(self._url, autocommit=True, connect_timeout=5, **_ALIVE)
             self._db.execute("SET synchronous_commit = on")
-            self._db.execute("SET lock_timeout = '10s'")
+            self._db.execute("SELECT set_config('lock_timeout', %s, false)", (f"{1000.0 * _LONGEST:.0f}ms",))
             self._db.execute("SET idle_in_transaction_session_timeout = '30s'")
         return self._db
 
