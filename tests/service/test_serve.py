@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -16,10 +17,12 @@ from typing import Any
 
 import pytest
 
+from overcast.service import Settings
 from overcast.service.engine import started
-from overcast.service.serve import hand_out
-from overcast.service.store import open_store
-from service_support import FARM, GAUSSIAN
+from overcast.service.serve import hand_out, shrink_file
+from overcast.service.store import SqliteStore, Unavailable, open_store
+from service_support import FARM, GAUSSIAN, Api, remembered
+from support import refused
 
 COMMAND = [sys.executable, "-m", "overcast.cli", "serve", "--port", "0"]
 
@@ -145,6 +148,45 @@ def test_a_port_that_is_taken_ends_the_start_in_one_line(tmp_path: Path) -> None
     assert len(ended.stderr.splitlines()) == 1
     assert f"--port must be one that is free on 127.0.0.1, got {port}" in ended.stderr
     assert list(tmp_path.iterdir()) == []  # nothing was made
+
+
+def test_a_file_gives_back_the_space_of_what_was_erased(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "service" / "operations.md").read_text(encoding="utf-8")
+    options = re.findall(r"^\$ overcast serve (--shrink)$", page, re.MULTILINE)
+    assert len(options) == 1
+    api = Api(Settings(db=str(tmp_path / "log.db")))
+    api.post("/v1/bandits", FARM)
+    for _ in range(3):
+        api.post("/v1/bandits/farm/decisions", {"decisions": [{"belief": GAUSSIAN}] * 1000})
+    api.post(
+        "/v1/bandits/farm/outcomes", {"outcomes": [{"id": id_, "reward": 1.0} for id_ in api.state.lives["farm"].open]}
+    )
+    assert api.post("/v1/bandits/farm/erase", {"before": time.time() + 1.0}).body["erased"] > 1000
+    before = remembered(api.state)
+    api.stop()
+    size = (tmp_path / "log.db").stat().st_size
+    Process(str(tmp_path / "log.db"), tmp_path, *options).stop()
+    assert (tmp_path / "log.db").stat().st_size < size / 2
+    assert (tmp_path / "log.db").stat().st_mode & 0o777 == 0o600
+    again = Api(Settings(db=str(tmp_path / "log.db")))
+    assert remembered(again.state) == before
+    again.stop()
+
+
+def test_what_cannot_be_shrunk(postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = open_store(postgres)
+    with refused(ValueError, "serve", "--shrink", "VACUUM FULL"):
+        shrink_file(store)
+    store.close()
+    store = SqliteStore(tmp_path / "log.db")
+
+    def fails() -> None:
+        raise Unavailable("database: disk is full")
+
+    monkeypatch.setattr(store, "shrink", fails)
+    with refused(OSError, "serve", "--shrink", "second copy", "disk is full"):
+        shrink_file(store)
+    store.close()
 
 
 def test_a_terminal_sees_the_key_once(

@@ -23,7 +23,7 @@ from overcast.service.engine import Engine, Turn
 from overcast.service.keys import new_key
 from overcast.service.logs import log_to_stderr
 from overcast.service.settings import Settings
-from overcast.service.store import sqlite_path
+from overcast.service.store import SqliteStore, Store, Unavailable, open_store, sqlite_path
 
 #: the process changes between its two threads so often; the default of 5 ms makes requests wait for the writer
 SWITCH = 0.0005
@@ -31,19 +31,33 @@ SWITCH = 0.0005
 PATIENCE = 30
 
 
-def run(settings: Settings, demo: bool = False, new_key: bool = False) -> None:
+def run(settings: Settings, demo: bool = False, new_key: bool = False, shrink: bool = False) -> None:
     """Serve until a signal comes; what was accepted is finished first.
 
     demo : whether two simulated fields are decided for meanwhile
     new_key : whether a key with the scope admin is made though there are keys
+    shrink : whether a SQLite file gives the space of erased entries back first
     """
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(one) for one in bind(settings.host, settings.port)]
-        _serve(settings, sockets, demo, new_key)
+        store = open_store(settings.db)
+        if shrink:
+            shrink_file(store)
+        _serve(settings, store, sockets, demo, new_key)
 
 
-def _serve(settings: Settings, sockets: list[socket.socket], demo: bool, new_key: bool) -> None:
-    app = create_app(settings)
+def shrink_file(store: Store) -> None:
+    """Give the space of erased entries back to the system; raise an error of one line if that cannot be."""
+    if not isinstance(store, SqliteStore):
+        raise ValueError("serve: --shrink must be for a SQLite file, got PostgreSQL, which has VACUUM FULL for that")
+    try:
+        store.shrink()
+    except Unavailable as error:
+        raise OSError(f"serve: --shrink must have room for a second copy of {store.path}: {error}") from None
+
+
+def _serve(settings: Settings, store: Store, sockets: list[socket.socket], demo: bool, new_key: bool) -> None:
+    app = create_app(settings, store)
     engine: Engine = app.state.service.engine
     log_to_stderr()
     guard = Guard(room_for(settings.limits.connections), settings.limits.wait)

@@ -149,6 +149,11 @@ class SqliteStore:
         self._fetch("PRAGMA wal_checkpoint(TRUNCATE)")  # the write-ahead log holds what was erased, too
         return count
 
+    def shrink(self) -> None:
+        """Give the space of erased rows back to the system, by writing the file anew."""
+        self._fetch("VACUUM")
+        self._fetch("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def secret(self) -> bytes:
         return bytes(self._fetch("SELECT value FROM secret")[0][0])
 
