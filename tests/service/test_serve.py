@@ -158,10 +158,9 @@ def test_a_file_gives_back_the_space_of_what_was_erased(tmp_path: Path) -> None:
     api.post("/v1/bandits", FARM)
     for _ in range(3):
         api.post("/v1/bandits/farm/decisions", {"decisions": [{"belief": GAUSSIAN}] * 1000})
-    api.post(
-        "/v1/bandits/farm/outcomes", {"outcomes": [{"id": id_, "reward": 1.0} for id_ in api.state.lives["farm"].open]}
-    )
-    assert api.post("/v1/bandits/farm/erase", {"before": time.time() + 1.0}).body["erased"] > 1000
+        outcomes = [{"id": id_, "reward": 1.0} for id_ in api.state.lives["farm"].open]
+        api.post("/v1/bandits/farm/outcomes", {"outcomes": outcomes})
+    assert api.post("/v1/bandits/farm/erase", {"before": time.time() + 1.0}).body["entries"] > 5000
     before = remembered(api.state)
     api.stop()
     size = (tmp_path / "log.db").stat().st_size
