@@ -18,6 +18,8 @@ class Visitor:
     def __init__(self, api: Api, scheme: str = "http") -> None:
         self.api, self.scheme = api, scheme
         self.cookies: dict[str, str] = {}
+        #: cookies that another application on the same host has set
+        self.foreign = ""
         self.token = ""
 
     def get(self, path: str, **headers: str) -> Answer:
@@ -37,9 +39,8 @@ class Visitor:
         return self
 
     def _head(self) -> dict[str, str]:
-        if not self.cookies:
-            return {}
-        return {"cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
+        sent = [self.foreign] * bool(self.foreign) + [f"{name}={value}" for name, value in self.cookies.items()]
+        return {"cookie": "; ".join(sent)} if sent else {}
 
     def _seen(self, answer: Answer) -> Answer:
         if "set-cookie" in answer.headers:

@@ -51,6 +51,18 @@ def check_store(opened: Callable[[], Store]) -> None:
     assert (later.position, later.contents) == (5, {"": b"[1]"})
     assert store.secret() == secret
     assert len(secret) == 32
+    store.begin_session("aa", "key", 10.0, 0.0)
+    store.begin_session("bb", "other", 20.0, 0.0)
+    assert store.find_session(["x", "aa"], 9.0) == ("aa", "key")
+    assert store.find_session(["aa"], 10.0) is None
+    assert store.find_session([], 0.0) is None
+    store.begin_session("cc", "key", 30.0, 10.0)
+    assert store.find_session(["aa"], 0.0) is None  # it was deleted
+    store.end_session("bb")
+    assert store.find_session(["bb"], 0.0) is None
+    store.close()
+    store = opened()
+    assert store.find_session(["bb", "cc"], 0.0) == ("cc", "key")
     store.close()
 
 

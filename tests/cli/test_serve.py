@@ -12,16 +12,21 @@ from overcast.service import Settings
 
 
 def test_options_become_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[tuple[Settings, bool, bool]] = []
-    monkeypatch.setattr(service, "run", lambda settings, demo, new_key: seen.append((settings, demo, new_key)))
+    seen: list[tuple[Settings, bool, bool, bool]] = []
+    monkeypatch.setattr(service, "run", lambda *given: seen.append(given))
     assert main(["serve", "--db", "x.db", "--port", "0"]) == 0
     assert main(["serve", "--new-key"]) == 0
-    assert seen == [(Settings(db="x.db", port=0), False, False), (Settings(), False, True)]
+    assert main(["serve", "--shrink"]) == 0
+    assert seen == [
+        (Settings(db="x.db", port=0), False, False, False),
+        (Settings(), False, True, False),
+        (Settings(), False, False, True),
+    ]
 
 
 def test_the_demo_has_a_database_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[str, bool]] = []
-    monkeypatch.setattr(service, "run", lambda settings, demo, new_key: seen.append((settings.db, demo)))
+    monkeypatch.setattr(service, "run", lambda settings, demo, *more: seen.append((settings.db, demo)))
     monkeypatch.setenv("OVERCAST_DB", "real.db")
     assert main(["serve", "--demo"]) == 0
     assert main(["serve", "--demo", "--db", "own.db"]) == 0

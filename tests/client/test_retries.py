@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+import json
+import random
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from overcast.client import ServiceError
+from overcast.client import AsyncClient, Client, ServiceError
 from overcast.client.messages import Ask
 from overcast.client.retries import LONGEST, Answer, Lost, attempts, seconds
 
@@ -62,6 +66,17 @@ def test_what_may_count_twice_is_sent_again_only_if_it_surely_did_not_count() ->
     for lost in (Lost("ReadTimeout", True), Answer(503, None, ""), Answer(502, None, "")):
         with pytest.raises(ServiceError):
             run(UNSAFE, [lost])
+
+
+def test_by_default_a_client_waits_for_longer_than_a_start_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(random, "uniform", lambda low, high: low)  # pauses are never shorter
+    soak = json.loads((Path(__file__).parents[2] / "benchmarks" / "soak.json").read_text())
+    start = max(value for name, value in soak["start"].items() if name.endswith("seconds_from_snapshot"))
+    for kind in (Client, AsyncClient):
+        retries = inspect.signature(kind).parameters["retries"].default
+        _, pauses = run(SAFE, [*[Lost("ConnectError", False)] * retries, FINE], retries)
+        assert sum(pauses) > 10.0 * start
+        assert max(pauses) < LONGEST / 2.0  # none is refused for its length, whatever is drawn
 
 
 def test_dates() -> None:

@@ -45,6 +45,11 @@ def test_the_requests_work_and_every_metric_is_listed(tmp_path: Path) -> None:
         assert (life.counts.decisions, life.counts.outcomes) == (3, 3)
         assert api.get("/v1/bandits/irrigation/decisions/monday").body["status"] == "rewarded"
         text = api.get("/metrics").body
-    shown = {name.removesuffix("_total") for name in re.findall(r"^# HELP (\w+)", text, re.MULTILINE)}
-    listed = {cells[0].strip("`") for cells in _rows("| metric | meaning |")}
-    assert listed == {name for name in shown if not name.endswith("_created")}
+    kinds = dict(re.findall(r"^# TYPE (\w+) (\w+)", text, re.MULTILINE))
+    shown = {name for name in kinds if not name.endswith("_created")}
+    assert {cells[0].strip("`") for cells in _rows("| metric | meaning |")} == shown
+    assert {name for name in shown if kinds[name] == "counter"} == {name for name in shown if name.endswith("_total")}
+    assert {name for name in shown if name.endswith("_total")} > {"overcast_bandit_decisions_total"}
+    for page in (Path(__file__).parents[2] / "docs").rglob("*.md"):
+        told = set(re.findall(r"`(overcast_\w+)`", page.read_text(encoding="utf-8")))
+        assert told <= shown, (page, told - shown)

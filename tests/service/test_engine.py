@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import threading
 import time
@@ -17,6 +18,7 @@ import overcast
 from overcast.service import Settings
 from overcast.service.engine import Engine, Turn, started
 from overcast.service.errors import Refusal
+from overcast.service.fold import folded
 from overcast.service.store import Row, Snapshots, SqliteStore, Unavailable, open_store
 from service_support import FARM, GAUSSIAN, Api, check_replay, remembered, served
 from store_support import row
@@ -291,6 +293,75 @@ def test_reading_does_not_wait_for_the_turn_of_another_process(postgres: str) ->
     check_replay(other, api.state)
     api.stop()
     other.close()
+
+
+def test_reading_goes_on_when_the_turn_does_not_come(
+    postgres: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("overcast.service.store.postgres._LONGEST", 0.1)
+    api, other = Api(Settings(), open_store(postgres)), open_store(postgres)
+    api.post("/v1/bandits", FARM)
+    position = api.state.position
+    other.begin(lambda: position, lambda: None)  # takes the turn, and stops in the middle of it
+    for _ in range(5):
+        assert api.post("/v1/bandits/farm/decisions", {"belief": GAUSSIAN}).status == 503
+        for path in ("/v1/bandits/farm", "/readyz", "/metrics"):
+            assert api.get(path).status == 200
+    (line,) = [one.getMessage() for one in caplog.records if one.levelno >= logging.WARNING]
+    assert line.startswith("the log cannot be written: database: ")
+    other.end()
+    assert api.decide()["position"] == position
+    assert caplog.records[-1].getMessage() == "the turn to write came again"
+    api.stop()
+    other.close()
+
+
+def test_reading_goes_on_however_many_wait_for_the_turn(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("overcast.service.engine.BATCH", 3)
+    monkeypatch.setattr("overcast.service.engine.STUCK", 20.0)
+    monkeypatch.setattr("overcast.service.store.postgres._LONGEST", 120.0)
+    api, other = Api(Settings(), open_store(postgres)), open_store(postgres)
+    api.post("/v1/bandits", FARM)
+    position = api.state.position
+    other.begin(lambda: position, lambda: None)
+    made: list[Any] = []
+    threads = [threading.Thread(target=lambda: made.append(api.decide())) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for _ in range(100):
+        assert api.get("/v1/bandits/farm").status == 200
+    while len(api.engine._put_off) < 5:
+        assert api.get("/v1/bandits/farm").status == 200
+    other.end()
+    for thread in threads:
+        thread.join()
+    assert len({one["position"] for one in made}) == 8
+    check_replay(other, api.state)
+    api.stop()
+    other.close()
+
+
+def test_a_clock_that_is_set_back_delays_no_other_decision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [10_000.0]
+    monkeypatch.setattr("overcast.service.engine.time.time", lambda: now[0])
+    with served(tmp_path, max_age=0.01) as api:
+        api.post("/v1/bandits", FARM | {"wait": 60.0})
+        api.decide(id="later")
+        now[0] = 5000.0
+        for id_ in ("one", "two"):
+            api.decide(id=id_)
+        now[0] = 5061.0
+        for _ in range(1000):
+            if api.state.lives["farm"].counts.expired == 2:
+                break
+            time.sleep(0.01)
+        assert list(api.state.lives["farm"].open) == ["later"]
+        check_replay(api.engine.store, api.state)
+        now[0] = 5062.0
+        api.decide(id="three")
+        heads = [state.contents()["farm"].partition(b"\n")[0] for state in (api.state, folded(api.engine.store.read()))]
+        assert heads[0] == heads[1]  # whether it was sorted or not
+        assert list(json.loads(heads[0])["open"]) == ["three", "later"]
 
 
 def test_work_is_answered_from_a_state_that_is_not_too_old(tmp_path: Path) -> None:

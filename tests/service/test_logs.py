@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from overcast.service.logs import JsonLines, log_to_stderr
+from overcast.service.logs import LEVELS, JsonLines, log_to_stderr
 
 KEY = f"oc_0123456789abcdef_{'A' * 43}"
 
@@ -33,11 +33,15 @@ def test_every_line_is_json_without_keys() -> None:
 
 
 def test_it_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
-    logger = logging.getLogger("overcast.service")
-    before = logger.handlers[:], logger.level, logger.propagate
+    loggers = [logging.getLogger(name) for name in LEVELS]
+    before = [(one.handlers[:], one.level, one.propagate) for one in loggers]
     try:
         log_to_stderr()
-        logger.warning("something is odd")
+        logging.getLogger("overcast.service").warning("something is odd")
+        logging.getLogger("uvicorn.error").warning("a client sent something that is no request")
+        logging.getLogger("asyncio").error("a task failed")
     finally:
-        logger.handlers, logger.level, logger.propagate = before
-    assert json.loads(capsys.readouterr().err)["message"] == "something is odd"
+        for one, kept in zip(loggers, before, strict=True):
+            one.handlers, one.level, one.propagate = kept
+    lines = [json.loads(line)["message"] for line in capsys.readouterr().err.splitlines()]
+    assert lines == ["something is odd", "a task failed"]

@@ -50,9 +50,11 @@ def test_everything_that_is_watched_is_there(tmp_path: Path) -> None:
                 break
             time.sleep(0.01)
         text = api.get("/metrics").body
-        for name, value in (("decisions", 4), ("outcomes", 1), ("cancelled", 1), ("expired", 0), ("pending", 2)):
-            assert f'overcast_bandit_{name}{{bandit="kept"}} {value:.1f}' in text
-        assert 'overcast_bandit_expired{bandit="farm"} 1.0' in text
+        for name, value in (("decisions", 4), ("outcomes", 1), ("cancelled", 1), ("expired", 0)):
+            assert f'overcast_bandit_{name}_total{{bandit="kept"}} {value:.1f}' in text
+            assert f"# TYPE overcast_bandit_{name}_total counter" in text
+        assert 'overcast_bandit_pending{bandit="kept"} 2.0' in text
+        assert 'overcast_bandit_expired_total{bandit="farm"} 1.0' in text
         assert f"overcast_log_position {api.state.position:.1f}" in text
         assert 0.0 <= float(re.findall(r"^overcast_log_age_seconds (\S+)", text, re.MULTILINE)[0]) < 60.0
         route = 'route="POST /v1/bandits/{name}/decisions"'

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
+import json
 import logging
 import re
+import sqlite3
 import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import psycopg
 import pytest
 
+from dashboard_support import Visitor
 from overcast.service import Limits, Settings
 from overcast.service.app import OPERATIONS
 from overcast.service.http import Operation
@@ -157,6 +164,75 @@ def test_no_answer_holds_a_traceback(api: Api) -> None:
             text = str(answer.body)
             assert answer.status < 500, (one.name, body, text)
             assert not re.search(r"Traceback|File \"|\.py\b|line \d+, in", text), text
+
+
+def signed_cookie(secret: bytes, key: str) -> tuple[str, str]:
+    """Return a cookie that names a key and is signed with a secret, and the token of its forms."""
+    inner = hashlib.blake2b(key=secret, person=b"dashboard").digest()
+    session = json.dumps(["n" * 24, key, time.time() + 3600.0]).encode()
+    text = base64.urlsafe_b64encode(session).decode().rstrip("=")
+
+    def signature(words: str) -> str:
+        return hmac.new(inner, words.encode(), hashlib.sha256).hexdigest()
+
+    return f"{text}.{signature(f'session:{text}')}", signature(f"form:{'n' * 24}")
+
+
+def check_stolen(api: Api, stolen: list[tuple[Any, ...]], secret: bytes) -> None:
+    """Check that nobody gets in with what a copy of the database holds, in any place where a key or a cookie goes.
+
+    stolen : all rows of all tables
+    """
+    held = {value.hex() if isinstance(value, bytes) else str(value) for row in stolen for value in row}
+    held |= set(re.findall(r"[0-9A-Za-z_-]{16,}", " ".join(held)))  # also what stands inside of JSON
+    id_ = api.key.split("_")[1]
+    assert {id_, secret.hex(), *(one.digest for one in api.state.keys.values())} <= held
+    assert api.key.split("_", 2)[2] not in held
+    words = [*held, *(base64.urlsafe_b64encode(hashlib.blake2b(word.encode()).digest()).decode()[:43] for word in held)]
+    forged = [(word, token) for word in words for token in (word, hashlib.sha256(word.encode()).hexdigest())]
+    forged += [signed_cookie(secret, key) for key in api.state.keys]
+    with api.unchanged():
+        for cookie, token in forged:
+            if not cookie.isprintable() or not cookie.isascii():
+                continue
+            thief = Visitor(api)
+            thief.cookies, thief.token = {"overcast_session": cookie}, token
+            assert thief.get("/").status == 303, cookie
+            assert thief.post("/keys", {"name": "mine", "scope": ["admin"]}).status in (303, 403), cookie
+        for word in held:
+            for key in (word, f"oc_{id_}_{word}", f"oc_{id_}_{word[:43]}"):
+                if key.isprintable() and key.isascii():
+                    assert api.get("/v1/keys", key=key or "x").status == 401
+
+
+def test_a_stolen_copy_of_the_database_lets_nobody_in(api: Api, tmp_path: Path) -> None:
+    owner = Visitor(api).sign_in()
+    api.outcome(api.decide()["id"], reward=1.0)
+    copy = sqlite3.connect(tmp_path / "copy.db")
+    source = sqlite3.connect(tmp_path / "log.db")
+    source.backup(copy)
+    tables = [name for (name,) in copy.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    stolen = [row for table in tables for row in copy.execute(f'SELECT * FROM "{table}"').fetchall()]
+    (secret,) = copy.execute("SELECT value FROM secret").fetchone()
+    copy.close()
+    source.close()
+    check_stolen(api, stolen, secret)
+    assert owner.get("/keys").status == 200  # while whoever signed in is still let in
+    assert next(iter(owner.cookies.values())) not in str(stolen)
+
+
+def test_a_stolen_copy_of_postgres_lets_nobody_in(postgres: str) -> None:
+    api = Api(Settings(), open_store(postgres))
+    owner = Visitor(api).sign_in()
+    with psycopg.connect(postgres) as db:
+        names = db.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
+        stolen = [row for (name,) in names for row in db.execute(f'SELECT * FROM "{name}"').fetchall()]
+        found = db.execute("SELECT value FROM secret").fetchone()
+    assert found is not None
+    check_stolen(api, stolen, bytes(found[0]))
+    assert owner.get("/keys").status == 200
+    assert next(iter(owner.cookies.values())) not in str(stolen)
+    api.stop()
 
 
 def test_a_key_is_replaced_without_a_gap(api: Api) -> None:

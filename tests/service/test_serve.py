@@ -5,7 +5,9 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -15,10 +17,12 @@ from typing import Any
 
 import pytest
 
+from overcast.service import Settings
 from overcast.service.engine import started
-from overcast.service.serve import hand_out
-from overcast.service.store import open_store
-from service_support import FARM, GAUSSIAN
+from overcast.service.serve import hand_out, shrink_file
+from overcast.service.store import SqliteStore, Unavailable, open_store
+from service_support import FARM, GAUSSIAN, Api, remembered
+from support import refused
 
 COMMAND = [sys.executable, "-m", "overcast.cli", "serve", "--port", "0"]
 
@@ -106,6 +110,82 @@ def test_a_lost_key_is_replaced(tmp_path: Path) -> None:
     assert post(process.port, "/v1/bandits", FARM, key) == 201
     assert post(process.port, "/v1/bandits", FARM | {"name": "other"}, lost) == 201  # until it is revoked
     process.stop()
+
+
+def test_an_address_of_sqlite_is_a_path(tmp_path: Path) -> None:
+    for db, name in ((f"sqlite:///{tmp_path / 'one.db'}", "one.db"), ("sqlite:///two.db", "two.db")):
+        process = Process(db, tmp_path)
+        process.stop()
+        assert f"log in {db.removeprefix('sqlite:///')})" in process.lines[0]
+        assert {name, f"{name}.key"} <= {one.name for one in tmp_path.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--host", ""], ["--host must be an address to listen on, got ''"]),
+        (["--host", "192.0.2.1"], ["--host must be an address of this machine", "'192.0.2.1'"]),
+        (["--db", "sqlite:///"], ["--db must name a file", "'sqlite:///'"]),
+        (["--db", "sqlite:///a.db?mode=ro"], ["--db must name a file"]),
+        (["--db", "sqlite://a.db"], ["--db must be a path", "sqlite://"]),
+    ],
+)
+def test_what_cannot_be_served_ends_in_one_line(options: list[str], words: list[str], tmp_path: Path) -> None:
+    ended = subprocess.run([*COMMAND, *options], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode in (1, 2)
+    assert ended.stdout == ""
+    assert len(ended.stderr.splitlines()) == 1
+    assert all(word in ended.stderr for word in words), ended.stderr
+
+
+def test_a_port_that_is_taken_ends_the_start_in_one_line(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        ended = subprocess.run(
+            [*COMMAND[:-1], port], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        )
+    assert ended.returncode == 1
+    assert len(ended.stderr.splitlines()) == 1
+    assert f"--port must be one that is free on 127.0.0.1, got {port}" in ended.stderr
+    assert list(tmp_path.iterdir()) == []  # nothing was made
+
+
+def test_a_file_gives_back_the_space_of_what_was_erased(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "service" / "operations.md").read_text(encoding="utf-8")
+    options = re.findall(r"^\$ overcast serve (--shrink)$", page, re.MULTILINE)
+    assert len(options) == 1
+    api = Api(Settings(db=str(tmp_path / "log.db")))
+    api.post("/v1/bandits", FARM)
+    for _ in range(3):
+        api.post("/v1/bandits/farm/decisions", {"decisions": [{"belief": GAUSSIAN}] * 1000})
+        outcomes = [{"id": id_, "reward": 1.0} for id_ in api.state.lives["farm"].open]
+        api.post("/v1/bandits/farm/outcomes", {"outcomes": outcomes})
+    assert api.post("/v1/bandits/farm/erase", {"before": time.time() + 1.0}).body["entries"] > 5000
+    before = remembered(api.state)
+    api.stop()
+    size = (tmp_path / "log.db").stat().st_size
+    Process(str(tmp_path / "log.db"), tmp_path, *options).stop()
+    assert (tmp_path / "log.db").stat().st_size < size / 2
+    assert (tmp_path / "log.db").stat().st_mode & 0o777 == 0o600
+    again = Api(Settings(db=str(tmp_path / "log.db")))
+    assert remembered(again.state) == before
+    again.stop()
+
+
+def test_what_cannot_be_shrunk(postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = open_store(postgres)
+    with refused(ValueError, "serve", "--shrink", "VACUUM FULL"):
+        shrink_file(store)
+    store.close()
+    store = SqliteStore(tmp_path / "log.db")
+
+    def fails() -> None:
+        raise Unavailable("database: disk is full")
+
+    monkeypatch.setattr(store, "shrink", fails)
+    with refused(OSError, "serve", "--shrink", "second copy", "disk is full"):
+        shrink_file(store)
+    store.close()
 
 
 def test_a_terminal_sees_the_key_once(

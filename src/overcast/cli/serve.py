@@ -26,6 +26,11 @@ def add_to(commands: Commands) -> None:
         action="store_true",
         help="make a key with the scope admin, as the first start does, if all are lost",
     )
+    parser.add_argument(
+        "--shrink",
+        action="store_true",
+        help="give the space of erased entries back to the system first, by writing the SQLite file anew",
+    )
     parser.set_defaults(run=_run, resumes=False)
 
 
@@ -33,4 +38,5 @@ def _run(args: argparse.Namespace) -> None:
     from overcast.service import load_settings, run
 
     db = "overcast-demo.db" if args.demo and args.db is None else args.db
-    run(load_settings({"db": db, "host": args.host, "port": args.port}, args.config), args.demo, args.new_key)
+    settings = load_settings({"db": db, "host": args.host, "port": args.port}, args.config)
+    run(settings, args.demo, args.new_key, args.shrink)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from overcast import _check
 from overcast.client import messages
 from overcast.client.messages import Ask, Decided
-from overcast.client.retries import Answer, Lost, attempts
+from overcast.client.retries import RETRIES, Answer, Lost, attempts
 from overcast.decision import Decision
 from overcast.models.base import Estimate, Model
 from overcast.policies.base import Policy
@@ -53,7 +53,7 @@ class Client:
     url : of the service, e.g. https://decisions.example.org
     key : as the service showed it when it was made
     timeout : seconds to wait for one answer
-    retries : how often a request is sent again at most
+    retries : how often a request is sent again at most; by default for longer than the service takes to start
     http : an `httpx.Client` of your own, for proxies or certificates; the client does not close it
 
     Examples
@@ -65,7 +65,7 @@ class Client:
     """
 
     def __init__(
-        self, url: str, key: str, *, timeout: float = 10.0, retries: int = 5, http: httpx.Client | None = None
+        self, url: str, key: str, *, timeout: float = 10.0, retries: int = RETRIES, http: httpx.Client | None = None
     ) -> None:
         self._target = _Target(url, key, timeout, retries)
         self._own = http is None
@@ -201,7 +201,13 @@ class AsyncClient:
     """
 
     def __init__(
-        self, url: str, key: str, *, timeout: float = 10.0, retries: int = 5, http: httpx.AsyncClient | None = None
+        self,
+        url: str,
+        key: str,
+        *,
+        timeout: float = 10.0,
+        retries: int = RETRIES,
+        http: httpx.AsyncClient | None = None,
     ) -> None:
         self._target = _Target(url, key, timeout, retries)
         self._own = http is None

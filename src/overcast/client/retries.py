@@ -14,6 +14,8 @@ from overcast.client.messages import Ask, ServiceError, refusal
 LATER = frozenset({429, 502, 503, 504})
 #: seconds before the second attempt, and at most before any
 FIRST, LONGEST = 0.1, 30.0
+#: how often a request is sent again; the pauses between come to 12 to 25 seconds, and a start takes fewer
+RETRIES = 8
 
 
 class Answer(NamedTuple):

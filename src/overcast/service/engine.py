@@ -13,6 +13,7 @@ import math
 import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, NamedTuple, TypeVar
@@ -128,10 +129,11 @@ class Engine:
         self.on_commit: Callable[[float], None] | None = None
         self._kept = 0
         self._queue: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
+        self._put_off: deque[_Work] = deque()  # work that writes, taken while another process had the turn
         self._seen = -math.inf
         self._lost: State | None = None  # a state that was right when the store failed
         self._dirty = False  # whether the state holds what is not written yet
-        self._trouble = ""
+        self._trouble = self._no_turn = ""
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="overcast-writer", daemon=True)
 
@@ -179,7 +181,7 @@ class Engine:
         return future.result()  # type: ignore[no-any-return]
 
     def _check_open(self) -> None:
-        if self._stopping or self._queue.qsize() > WAITING:
+        if self._stopping or self._queue.qsize() + len(self._put_off) > WAITING:
             raise Refusal(503, "service: is stopping or has too much to do; try again", headers={"Retry-After": "1"})
 
     def _run(self) -> None:
@@ -191,12 +193,17 @@ class Engine:
             except Exception as error:  # whatever it is: without this thread, all writes wait for ever
                 self._fail(error)
                 _settle(batch, [(None, _unavailable()) for _ in batch])
-            if self._stopping and not batch and self._queue.empty():
+            if self._stopping and not batch and not self._put_off and self._queue.empty():
                 break
         self._keep()
 
     def _taken(self, wait: float) -> list[_Work]:
-        """Return the work that is there, after waiting for some."""
+        """Return the work that is there, what was put off first, after waiting for some."""
+        out = [self._put_off.popleft() for _ in range(min(BATCH, len(self._put_off)))]
+        return out or self._queued(wait)
+
+    def _queued(self, wait: float) -> list[_Work]:
+        """Return the work in the queue, after waiting for some."""
         out: list[_Work] = []
         try:
             item = self._queue.get(timeout=wait) if wait else self._queue.get_nowait()
@@ -241,10 +248,7 @@ class Engine:
             known = isinstance(error, (Unavailable, Replaced))
             log.error("the log cannot be written or read: %s", trouble, exc_info=not known)
             self._trouble = trouble
-        try:
-            self.store.end()
-        except Exception as failed:
-            log.warning("the turn to write ends with its connection: %s", failed)
+        self._end_turn()
 
     def _folded(self) -> State:
         if self.state is None:
@@ -274,7 +278,15 @@ class Engine:
     def _written(self, batch: list[_Work]) -> list[_Answer]:
         """Answer work that may append, and what more of it comes while others have the turn."""
         state = self._folded()
-        for row in self.store.begin(lambda: state.position, lambda: self._meanwhile(batch)):
+        try:
+            news = self.store.begin(lambda: state.position, lambda: self._meanwhile(batch))
+        except Unavailable as error:  # the state is still that of the log, and reading goes on if it can
+            self._lack_turn(error)
+            return [(None, _unavailable()) for _ in batch]
+        if self._no_turn:
+            log.warning("the turn to write came again")
+            self._no_turn = ""
+        for row in news:
             state.apply(row)
         self._dirty = True
         turn = Turn(state, self.store, time.time())
@@ -290,12 +302,25 @@ class Engine:
         self._dirty, self._seen = False, time.monotonic()
         return answers
 
+    def _lack_turn(self, error: Unavailable) -> None:
+        """Say once that the turn to write did not come, and give it up."""
+        if str(error) != self._no_turn:
+            log.error("the log cannot be written: %s", error)
+            self._no_turn = str(error)
+        self._end_turn()
+
+    def _end_turn(self) -> None:
+        try:
+            self.store.end()
+        except Exception as failed:
+            log.warning("the turn to write ends with its connection: %s", failed)
+
     def _meanwhile(self, batch: list[_Work]) -> None:
         """Answer what does not need the turn, while another process has it."""
-        if len(batch) >= BATCH:
-            return
-        reads, writes = _parted(self._taken(0.0))
-        batch += writes
+        reads, writes = _parted(self._queued(0.0))
+        room = max(BATCH - len(batch), 0)
+        batch += writes[:room]
+        self._put_off += writes[room:]
         if not reads:
             return
         try:
@@ -415,7 +440,9 @@ def _unavailable() -> Refusal:
 
 def _due(state: State, now: float) -> bool:
     return any(
-        life.terms.wait is not None and life.open and now - next(iter(life.open.values())).time > life.terms.wait
+        life.terms.wait is not None
+        and life.open
+        and now - next(iter(life.oldest_first().values())).time > life.terms.wait
         for life in state.lives.values()
     )
 
@@ -427,7 +454,7 @@ def _expire(turn: Turn) -> None:
         if wait is None:
             continue
         late: list[tuple[str, float]] = []
-        for id_, waiting in life.open.items():
+        for id_, waiting in life.oldest_first().items():
             if turn.now - waiting.time <= wait or len(late) >= EXPIRING:
                 break
             late.append((id_, waiting.total))

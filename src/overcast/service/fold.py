@@ -89,16 +89,31 @@ class Counts(msgspec.Struct):
 
 
 class Life:
-    """One bandit of the service: what it has learnt, and its open decisions, oldest first."""
+    """One bandit of the service: what it has learnt, and its open decisions."""
 
     def __init__(self, name: str, bandit: Bandit, created: float, terms: Terms) -> None:
         self.name, self.bandit, self.created, self.terms = name, bandit, created, terms
         self.open: dict[str, Open] = {}
+        self._sorted = True
         self.counts = Counts()
         self.retired = False
         self.shadow: Shadow | None = None
         #: positions of the row that created it, before which rows of its name are not its own, and of its last one
         self.since = self.position = 0
+
+    def await_outcome(self, id_: str, waiting: Open) -> None:
+        """Add an open decision."""
+        last = next(reversed(self.open.values()), None)
+        if last is not None and waiting.time < last.time:  # somebody set the clock back
+            self._sorted = False
+        self.open[id_] = waiting
+
+    def oldest_first(self) -> dict[str, Open]:
+        """Return the open decisions, put in the order of their times if they were not."""
+        if not self._sorted:
+            self.open = dict(sorted(self.open.items(), key=lambda one: one[1].time))
+            self._sorted = True
+        return self.open
 
     def to_bytes(self) -> bytes:
         """Return all of it as bytes: one line of JSON, then the file of the bandit, and that of its shadow."""
@@ -107,7 +122,7 @@ class Life:
             "name": self.name,
             "created": self.created,
             "terms": self.terms,
-            "open": self.open,
+            "open": self.oldest_first(),
             "counts": self.counts,
             "retired": self.retired,
             "since": self.since,
@@ -129,7 +144,7 @@ class Life:
         for one in head["open"].values():
             if isinstance(one["parts"], list):  # bases from before requests were kept
                 one["parts"] = dict.fromkeys(one["parts"])
-        out.open = msgspec.convert(head["open"], dict[str, Open])
+        out.open, out._sorted = msgspec.convert(head["open"], dict[str, Open]), False
         out.counts = msgspec.convert(head["counts"], Counts)
         out.retired, out.since, out.position = head["retired"], head.get("since", 0), head["position"]
         return out
@@ -190,7 +205,7 @@ class State:
             life.bandit.adopt(made)
             if life.shadow is not None:
                 life.shadow.decided(made, event.get("shadow"), made.probability if life.bandit.policy.uniform else None)
-            life.open[id_] = waiting
+            life.await_outcome(id_, waiting)
             life.counts.decisions += 1
         elif kind == "part":
             assert id_ is not None

@@ -57,6 +57,11 @@ class Key(msgspec.Struct, frozen=True):
         """Return whether the key has a scope."""
         return scope in self.scopes or "admin" in self.scopes
 
+    @property
+    def whole(self) -> bool:
+        """Whether the key may see and make keys, if it has the scope admin: `*` must be among its patterns."""
+        return "*" in self.bandits
+
     def sees(self, bandit: str) -> bool:
         """Return whether the key may know of a bandit."""
         return any(fnmatchcase(bandit, pattern) for pattern in self.bandits)

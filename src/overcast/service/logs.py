@@ -8,6 +8,9 @@ import msgspec
 
 from overcast.service.keys import redacted
 
+#: what is written, by name of the logger
+LEVELS = {"overcast.service": logging.INFO, "uvicorn.error": logging.ERROR, "asyncio": logging.ERROR}
+
 
 class JsonLines(logging.Formatter):
     """Writes each record as a line of JSON without keys; requests are such lines already."""
@@ -23,10 +26,11 @@ class JsonLines(logging.Formatter):
 
 
 def log_to_stderr() -> None:
-    """Write the log of the service to standard error."""
+    """Write the log of the service to standard error, and errors of what it runs on; not what clients do wrong."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines())
-    logger = logging.getLogger("overcast.service")
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    logger.propagate = False
+    for name, level in LEVELS.items():
+        logger = logging.getLogger(name)
+        logger.addHandler(handler)
+        logger.setLevel(level)
+        logger.propagate = False

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from overcast.service.coverage import LEVELS, Coverage, coverage
@@ -23,7 +23,7 @@ class Metrics:
 
     def __init__(self, engine: Engine) -> None:
         self.registry = CollectorRegistry()
-        self._answers = Counter("overcast_requests", "Answers", ["route", "status"], registry=self.registry)
+        self._answers = Counter("overcast_requests_total", "Answers", ["route", "status"], registry=self.registry)
         self._seconds = Histogram(
             "overcast_request_seconds", "Time to answer", ["route"], buckets=_SECONDS, registry=self.registry
         )
@@ -72,16 +72,16 @@ class _State(Collector):
             moved.add_metric([name], widths)
         yield moved
         lives = list(state.lives.values())
-        numbers = {
-            "overcast_bandit_decisions": "Decisions made",
-            "overcast_bandit_outcomes": "Outcomes learnt",
-            "overcast_bandit_cancelled": "Decisions cancelled",
-            "overcast_bandit_expired": "Decisions whose outcome did not come in time",
+        totals = {
+            "overcast_bandit_decisions_total": "Decisions made",
+            "overcast_bandit_outcomes_total": "Outcomes learnt",
+            "overcast_bandit_cancelled_total": "Decisions cancelled",
+            "overcast_bandit_expired_total": "Decisions whose outcome did not come in time",
         }
-        for name, text in numbers.items():
-            family = GaugeMetricFamily(name, text, labels=["bandit"])
+        for name, text in totals.items():
+            family = CounterMetricFamily(name, text, labels=["bandit"])
             for life in lives:
-                family.add_metric([life.name], getattr(life.counts, name.rpartition("_")[2]))
+                family.add_metric([life.name], getattr(life.counts, name.split("_")[2]))
             yield family
         pending = GaugeMetricFamily("overcast_bandit_pending", "Decisions without an outcome", labels=["bandit"])
         for life in lives:

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import gc
 import logging
 import os
+import socket
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import cast
 
 import uvicorn
 
 from overcast.service.app import create_app
+from overcast.service.connections import BACKLOG, QUEUE, Connection, Guard, bind, room_for
 from overcast.service.demo import Demo
 from overcast.service.engine import Engine, Turn
 from overcast.service.keys import new_key
 from overcast.service.logs import log_to_stderr
 from overcast.service.settings import Settings
+from overcast.service.store import SqliteStore, Store, Unavailable, open_store, sqlite_path
 
 #: the process changes between its two threads so often; the default of 5 ms makes requests wait for the writer
 SWITCH = 0.0005
@@ -24,23 +31,44 @@ SWITCH = 0.0005
 PATIENCE = 30
 
 
-def run(settings: Settings, demo: bool = False, new_key: bool = False) -> None:
+def run(settings: Settings, demo: bool = False, new_key: bool = False, shrink: bool = False) -> None:
     """Serve until a signal comes; what was accepted is finished first.
 
     demo : whether two simulated fields are decided for meanwhile
     new_key : whether a key with the scope admin is made though there are keys
+    shrink : whether a SQLite file gives the space of erased entries back first
     """
-    app = create_app(settings)
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(one) for one in bind(settings.host, settings.port)]
+        store = open_store(settings.db)
+        if shrink:
+            shrink_file(store)
+        _serve(settings, store, sockets, demo, new_key)
+
+
+def shrink_file(store: Store) -> None:
+    """Give the space of erased entries back to the system; raise an error of one line if that cannot be."""
+    if not isinstance(store, SqliteStore):
+        raise ValueError("serve: --shrink must be for a SQLite file, got PostgreSQL, which has VACUUM FULL for that")
+    try:
+        store.shrink()
+    except Unavailable as error:
+        raise OSError(f"serve: --shrink must have room for a second copy of {store.path}: {error}") from None
+
+
+def _serve(settings: Settings, store: Store, sockets: list[socket.socket], demo: bool, new_key: bool) -> None:
+    app = create_app(settings, store)
     engine: Engine = app.state.service.engine
     log_to_stderr()
+    guard = Guard(room_for(settings.limits.connections), settings.limits.wait)
     sys.setswitchinterval(SWITCH)
     gc.collect()
     gc.freeze()  # what was imported stays, and is not looked through again in the middle of a request
     config = uvicorn.Config(
         app,
-        host=settings.host,
-        port=settings.port,
-        http="httptools",
+        http=cast("type[asyncio.Protocol]", partial(Connection, guard)),
+        ws="none",
+        backlog=BACKLOG,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -51,22 +79,31 @@ def run(settings: Settings, demo: bool = False, new_key: bool = False) -> None:
             "listens on %s without TLS; keys can be read on the way unless a proxy with TLS stands in front",
             settings.host,
         )
-    _Server(config, engine, settings, demo, new_key).run()
+    _Server(config, guard, engine, settings, demo, new_key).run(sockets)
 
 
 class _Server(uvicorn.Server):
-    """A server that hands out the first key once it listens."""
+    """A server that hands out the first key once it listens, and closes the connections of slow clients."""
 
-    def __init__(self, config: uvicorn.Config, engine: Engine, settings: Settings, demo: bool, new_key: bool) -> None:
+    def __init__(
+        self, config: uvicorn.Config, guard: Guard, engine: Engine, settings: Settings, demo: bool, new_key: bool
+    ) -> None:
         super().__init__(config)
-        self._engine, self._settings, self._demo, self._new_key = engine, settings, demo, new_key
+        self._guard, self._engine, self._settings, self._demo, self._new_key = guard, engine, settings, demo, new_key
 
-    async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
-        await super().startup(sockets)  # type: ignore[arg-type]
+    async def on_tick(self, counter: int) -> bool:
+        self._guard.sweep(self.server_state.connections, asyncio.get_running_loop().time())
+        return await super().on_tick(counter)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        asyncio.get_running_loop().set_exception_handler(self._guard.handle)
+        await super().startup(sockets)
         if not self.started:
             return
-        db = self._settings.db
-        path = Path(f"{db}.key" if "://" not in db else "overcast.key")
+        for one in sockets or ():
+            one.listen(QUEUE)  # more than are accepted at once
+        file = sqlite_path(self._settings.db)
+        path = Path("overcast.key" if file is None else f"{file}.key")
 
         def work(turn: Turn) -> str | None:
             return first_key(turn, self._engine.secret, lambda key: written(key, path), self._new_key)
@@ -74,11 +111,12 @@ class _Server(uvicorn.Server):
         try:
             shown = await self._engine.ask(work)
         except OSError:
-            await self.shutdown(sockets)  # type: ignore[arg-type]
+            await self.shutdown(sockets)
             raise
         port = self.servers[0].sockets[0].getsockname()[1] if self.servers else self._settings.port
-        where = f"http://{self._settings.host}:{port}"
-        print(f"overcast: serves on {where} (dashboard and API; log in {shown_db(db)})", flush=True)
+        host = self._settings.host
+        where = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        print(f"overcast: serves on {where} (dashboard and API; log in {file or 'PostgreSQL'})", flush=True)
         if shown is not None:
             hand_out(shown, path)
         if self._demo:
@@ -122,8 +160,3 @@ def hand_out(key: str, path: Path) -> None:
         print(f"overcast: first key, shown this once: {key}", flush=True)
     else:
         print(f"overcast: first key is in {path}, which only its owner can read; delete it once it is kept", flush=True)
-
-
-def shown_db(db: str) -> str:
-    """Return the address of the database without anything secret."""
-    return db if "://" not in db else "PostgreSQL"

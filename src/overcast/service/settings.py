@@ -28,6 +28,9 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     actions : of a bandit
     dimensions : of an action, of a context, and of the features of both
     rate : requests per second of one key; None for no limit
+    connections : at one time; fewer if the system allows too few open files
+    wait : seconds that a client has for the head of a request, for each 64 KiB of its body, and to take each 64 KiB of
+        the answer
     """
 
     body: _Count = 1_000_000
@@ -37,6 +40,8 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     actions: _Count = 10_000
     dimensions: _Count = 2000
     rate: _Positive | None = None
+    connections: _Count = 1000
+    wait: _Positive = 20.0
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -10,11 +10,11 @@ import pytest
 
 from browser_support import site
 from dashboard_support import Visitor
-from overcast.service import Limits
+from overcast.service import Limits, Settings
 from overcast.service.dashboard.pages import SCREENS
 from overcast.service.fold import Open
 from overcast.service.keys import new_key
-from overcast.service.store import Unavailable
+from overcast.service.store import Unavailable, open_store
 from service_support import Api, served
 
 FILLED = {"name": "farm", "id": "x"}
@@ -71,6 +71,47 @@ def test_made_up_cookies_are_none(api: Api) -> None:
         visitor = Visitor(api)
         visitor.cookies = {"overcast_session": value}
         assert visitor.get("/").status == 303
+
+
+@pytest.mark.parametrize(
+    "foreign", ['prefs={"theme":"dark"}', "a[b]=1", "overcast_session=x", f"overcast_session={'x' * 43}", "flag", '"']
+)
+def test_cookies_of_other_applications_lock_nobody_out(api: Api, foreign: str) -> None:
+    """A browser sends the cookies of all ports of a host, and first those that were set for a longer path."""
+    visitor = Visitor(api)
+    visitor.foreign = foreign
+    visitor.sign_in()
+    assert visitor.post("/bandits/farm/ask", {"mean": "1, 2", "sd": "1"}).status == 303
+    assert visitor.post("/sign-out").status == 303
+    assert visitor.get("/").status == 303
+
+
+def test_a_session_outlives_a_restart_and_holds_in_every_process(postgres: str) -> None:
+    one, two = Api(Settings(), open_store(postgres)), Api(Settings(), open_store(postgres))
+    one.key = two.key = one.key or two.key
+    visitor, elsewhere = Visitor(one).sign_in(), Visitor(two)
+    elsewhere.cookies = dict(visitor.cookies)
+    assert elsewhere.get("/").status == 200
+    one.stop()
+    three = Api(Settings(), open_store(postgres))
+    visitor.api = three
+    assert visitor.get("/").status == 200
+    assert elsewhere.post("/sign-out").status == 303
+    assert visitor.get("/").status == 303  # it has ended everywhere
+    for api in (two, three):
+        api.stop()
+
+
+def test_a_database_that_fails_is_told_as_a_page(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    visitor = Visitor(api).sign_in()
+
+    def fails(*args: object) -> None:
+        raise Unavailable("database: secret path")
+
+    monkeypatch.setattr(api.engine.store, "find_session", fails)
+    answer = visitor.get("/")
+    assert answer.status == 503
+    assert "secret path" not in answer.body
 
 
 def test_signing_out_ends_the_session_and_its_copies(api: Api) -> None:
@@ -155,10 +196,14 @@ def test_limits(tmp_path: Path) -> None:
         answers = [visitor.get("/") for _ in range(4)]
         assert answers[-1].status == 429
         assert int(answers[-1].headers["retry-after"]) >= 1
+        key = api.key
     with served(tmp_path) as api:
         visitor = Visitor(api)
         visitor.get("/sign-in")
-        assert visitor.post("/sign-in", {"key": "x" * 2_000_000}).status == 413
+        assert visitor.post("/sign-in", {"key": "x" * 20_000}).status == 413  # nobody knows yet who it is
+        visitor.sign_in(key)
+        assert visitor.post("/new", {"name": "x" * 20_000}).status == 422
+        assert visitor.post("/new", {"name": "x" * 2_000_000}).status == 413
 
 
 def test_requests_are_logged_without_secrets(api: Api, caplog: pytest.LogCaptureFixture) -> None:

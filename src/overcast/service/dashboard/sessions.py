@@ -1,82 +1,86 @@
-"""Sessions of the dashboard: a cookie that the service has signed, and a token for every form.
+"""Sessions of the dashboard: a random cookie, of which the database holds a hash, and a token for every form.
 
-A session names a key and holds nothing secret. Whoever revokes the key ends its sessions, since a page looks the key
-up on every request. The cookie is signed with the secret of the database, so that every process of the service takes
-it; nobody can make one up, and signing in makes a new one whatever the browser had sent.
+The value of the cookie is 256 random bits. The database keeps its hash, the id of the key that signed in, and when the
+session ends, so that every process of the service knows it and a restart does not end it. Whoever reads the database or
+a backup of it learns no value that a browser could send, and there is no secret to sign one with. Whoever revokes the
+key ends its sessions, since a page looks the key up on every request.
+
+The token of a form is another hash of the same value, which only pages of that session show.
 """
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import hmac
+import re
 import secrets
+from collections.abc import Sequence
 
 import msgspec
 
+from overcast.service.store.base import Store
+
 #: seconds after which a session ends
 LENGTH = 12 * 3600.0
+#: values that one request may bring; a browser sends a cookie several times if others set it for some paths
+MOST = 100
 _NAME, _SECURE_NAME = "overcast_session", "__Host-overcast_session"
+_FORM = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
-class Session(msgspec.Struct, frozen=True, array_like=True):
+class Session(msgspec.Struct, frozen=True):
     """Who looks at the dashboard.
 
-    nonce : random, names the session
+    values : of the cookies whose pages may send forms; one if somebody has signed in
     key : id of the key that signed in; empty before
-    expires : in seconds since 1970 (UTC)
     """
 
-    nonce: str
-    key: str
-    expires: float
+    values: tuple[str, ...]
+    key: str = ""
 
 
 class Sessions:
-    """Makes and reads sessions.
+    """Begins, finds and ends sessions.
 
     Parameters
     ----------
-    secret : of the database
+    store : keeps the hashes of sessions that have signed in
     """
 
-    def __init__(self, secret: bytes) -> None:
-        self._secret = hashlib.blake2b(key=secret, person=b"dashboard").digest()
-        # Sessions that were signed out, until they would have ended by themselves.
-        self._ended: dict[str, float] = {}
+    def __init__(self, store: Store) -> None:
+        self._store = store
 
-    def new(self, now: float, key: str = "") -> Session:
-        """Return a session with a new name."""
-        return Session(secrets.token_urlsafe(18), key, now + LENGTH)
+    def begin(self, key: str, now: float) -> Session:
+        """Return a new session of a key."""
+        session = new_session()
+        self._store.begin_session(_hash("session", session.values[0]), key, now + LENGTH, now)
+        return Session(session.values, key)
 
-    def seal(self, session: Session) -> str:
-        """Return a session as the value of a cookie."""
-        text = base64.urlsafe_b64encode(msgspec.json.encode(session)).decode().rstrip("=")
-        return f"{text}.{self._signature('session', text)}"
+    def find(self, values: Sequence[str], now: float) -> Session | None:
+        """Return the session that one of the values of cookies belongs to; None if it has ended or never was."""
+        known = {_hash("session", value): value for value in values[:MOST]}
+        found = self._store.find_session(list(known), now)
+        return None if found is None else Session((known[found[0]],), found[1])
 
-    def read(self, value: str, now: float) -> Session | None:
-        """Return the session in a cookie; None if it was not signed here, or has ended."""
-        text, _, signature = value.partition(".")
-        if not hmac.compare_digest(signature.encode(), self._signature("session", text).encode()):
-            return None
-        session = msgspec.json.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), type=Session)
-        return session if now < session.expires and session.nonce not in self._ended else None
+    def end(self, session: Session) -> None:
+        """End a session, so that a copy of its cookie is worth nothing."""
+        for value in session.values:
+            self._store.end_session(_hash("session", value))
 
-    def end(self, session: Session, now: float) -> None:
-        """End a session, so that a copy of its cookie is worth nothing in this process."""
-        self._ended = {nonce: expires for nonce, expires in self._ended.items() if now < expires}
-        self._ended[session.nonce] = session.expires
 
-    def token(self, session: Session) -> str:
-        """Return what a form must send along; another site cannot know it."""
-        return self._signature("form", session.nonce)
+def new_session() -> Session:
+    """Return a session of somebody who has not signed in; it is not stored."""
+    return Session((secrets.token_urlsafe(32),))
 
-    def is_token(self, session: Session, given: str) -> bool:
-        """Return whether a form sent the right token."""
-        return hmac.compare_digest(given.encode(), self.token(session).encode())
 
-    def _signature(self, purpose: str, text: str) -> str:
-        return hmac.new(self._secret, f"{purpose}:{text}".encode(), hashlib.sha256).hexdigest()
+def token(session: Session) -> str:
+    """Return what a form must send along; another site cannot know it."""
+    return _hash("form", session.values[0])
+
+
+def is_token(session: Session, given: str) -> bool:
+    """Return whether a form sent the token of a page of this session."""
+    return any(hmac.compare_digest(given.encode(), _hash("form", value).encode()) for value in session.values)
 
 
 def cookie_name(secure: bool) -> str:
@@ -84,7 +88,22 @@ def cookie_name(secure: bool) -> str:
     return _SECURE_NAME if secure else _NAME
 
 
+def cookie_values(header: str, secure: bool) -> tuple[str, ...]:
+    """Return the values in a header `Cookie` that may be sessions; what other applications set does not matter.
+
+    Cookies do not know of ports, and browsers take nearly every character: `prefs={"theme":"dark"}` may come before.
+    """
+    pairs = (part.partition("=") for part in header.split(";"))
+    name = cookie_name(secure)
+    found = (value.strip() for given, _, value in pairs if given.strip() == name)
+    return tuple(dict.fromkeys(value for value in found if _FORM.fullmatch(value)))[:MOST]
+
+
 def set_cookie(value: str, secure: bool, age: float = LENGTH) -> str:
     """Return the header that sets the cookie: no script reads it, and no other site sends it."""
     parts = [f"{cookie_name(secure)}={value}", "Path=/", f"Max-Age={age:.0f}", "HttpOnly", "SameSite=Strict"]
     return "; ".join([*parts, "Secure"] if secure else parts)
+
+
+def _hash(purpose: str, value: str) -> str:
+    return hashlib.blake2b(value.encode(), person=purpose.encode(), digest_size=32).hexdigest()

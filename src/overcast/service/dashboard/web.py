@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from http.cookies import CookieError, SimpleCookie
 from typing import Any, TypeVar
 from urllib.parse import parse_qs, quote
 
 import jinja2
 import msgspec
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
 import overcast
 from overcast.service import keys
 from overcast.service.dashboard import forms, svg
-from overcast.service.dashboard.sessions import Session, Sessions, cookie_name, set_cookie
+from overcast.service.dashboard.sessions import (
+    Session,
+    Sessions,
+    cookie_values,
+    is_token,
+    new_session,
+    set_cookie,
+    token,
+)
 from overcast.service.engine import Turn, unknown
 from overcast.service.errors import CODES, Refusal
 from overcast.service.http import Call, Operation, Reply, Service, converted
@@ -40,8 +48,8 @@ HEADERS = {
     "referrer-policy": "same-origin",
     "cache-control": "no-store",
 }
-#: bytes that a form may have
-LARGEST = 1_000_000
+#: bytes that a form may have, and one of somebody who has not signed in
+LARGEST, PUBLIC = 1_000_000, 10_000
 
 
 class Site:
@@ -55,7 +63,7 @@ class Site:
 
     def __init__(self, service: Service, operations: Mapping[str, Operation]) -> None:
         self.service, self.operations = service, operations
-        self.sessions = Sessions(service.engine.secret)
+        self.sessions = Sessions(service.engine.store)
         #: when and what the page of a bandit showed last, by its name and the dimension of the context
         self.shown: dict[tuple[str, int], tuple[float, dict[str, Any]]] = {}
         self._templates = jinja2.Environment(
@@ -97,7 +105,7 @@ class Visit:
     @property
     def whole(self) -> bool:
         """Whether the key may see and make keys."""
-        return self.key is not None and self.key.may("admin") and "*" in self.key.bandits
+        return self.key is not None and self.key.may("admin") and self.key.whole
 
     async def perform(self, operation: str, body: Any = None, **params: str) -> Any:
         """Return the message that an operation of the API answers to this key, such as `GET /v1/bandits`."""
@@ -125,8 +133,8 @@ class Visit:
 
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
         """Return a page."""
-        token = self.site.sessions.token(self.session)
-        return Response(self.site.render(template, visit=self, token=token, **values), status, media_type="text/html")
+        text = self.site.render(template, visit=self, token=token(self.session), **values)
+        return Response(text, status, media_type="text/html")
 
     def to(self, path: str) -> Response:
         """Return the way to another page, after something was done."""
@@ -134,16 +142,17 @@ class Visit:
 
     def cookie(self) -> str:
         """Return the header that keeps this session, so that the form of a page can be checked."""
-        return set_cookie(self.site.sessions.seal(self.session), self.secure)
+        return set_cookie(self.session.values[0], self.secure)
 
-    def starting(self, response: Response, key: str) -> Response:
-        """Return a response that begins a new session, whatever the browser had sent."""
-        sessions = self.site.sessions
-        response.headers["set-cookie"] = set_cookie(sessions.seal(sessions.new(self.now, key)), self.secure)
+    async def starting(self, response: Response, key: str) -> Response:
+        """Begin a new session, whatever the browser had sent, and return a response that sets its cookie."""
+        session = await asyncio.to_thread(self.site.sessions.begin, key, self.now)
+        response.headers["set-cookie"] = set_cookie(session.values[0], self.secure)
         return response
 
-    def ending(self, response: Response) -> Response:
-        """Return a response that takes the cookie away."""
+    async def ending(self, response: Response) -> Response:
+        """End the session, and return a response that takes its cookie away."""
+        await asyncio.to_thread(self.site.sessions.end, self.session)
         response.headers["set-cookie"] = set_cookie("", self.secure, 0.0)
         return response
 
@@ -169,6 +178,7 @@ class Screen:
         request = Request(scope, receive)
         visit = self._visit(request)
         try:
+            visit = await self._signed_in(visit, request)
             visit, response = await self._answer(visit, request)
         except Refusal as refusal:
             response = _refused(visit, refusal)
@@ -183,22 +193,23 @@ class Screen:
         self._note(visit, response.status_code, time.perf_counter() - begun)
 
     def _visit(self, request: Request) -> Visit:
-        """Return the visit, signed in if the cookie says so and its key is still valid."""
-        site, now, secure = self.site, time.time(), request.scope.get("scheme") == "https"
-        cookies: SimpleCookie = SimpleCookie()
-        try:
-            cookies.load(request.headers.get("cookie", ""))
-        except CookieError:
-            cookies.clear()
-        name = cookie_name(secure)
-        found = site.sessions.read(cookies[name].value, now) if name in cookies else None
-        state, key = site.service.engine.state, None
-        if found is not None and state is not None:
-            key = state.keys.get(found.key)
-            key = key if key is not None and key.usable(now) else None
-        session = site.sessions.new(now) if found is None else found
+        """Return the visit of somebody who has not signed in."""
+        secure = request.scope.get("scheme") == "https"
+        values = _cookies(request, secure)
+        session = Session(values) if values else new_session()
         query = parse_qs(request.scope["query_string"].decode("latin-1"))
-        return Visit(site, session, key, secure, now, request.url.path, _origin(request), request.path_params, query)
+        where = request.url.path, _origin(request), request.path_params
+        return Visit(self.site, session, None, secure, time.time(), *where, query)
+
+    async def _signed_in(self, visit: Visit, request: Request) -> Visit:
+        """Return the visit, signed in if a cookie is that of a session whose key is still valid."""
+        values = _cookies(request, visit.secure)
+        found = await asyncio.to_thread(self.site.sessions.find, values, visit.now) if values else None
+        state = self.site.service.engine.state
+        if found is None or state is None:
+            return visit
+        key = state.keys.get(found.key)
+        return replace(visit, session=found, key=key if key is not None and key.usable(visit.now) else None)
 
     async def _answer(self, visit: Visit, request: Request) -> tuple[Visit, Response]:
         if visit.site.service.engine.state is None:
@@ -207,7 +218,7 @@ class Screen:
             visit.site.service.check_rate(visit.key, visit.now)
         form: forms.Form = {}
         if self.method == "POST":
-            form = forms.read(await _body(request))
+            form = forms.read(await _body(request, PUBLIC if visit.key is None else LARGEST))
             self._check_own(visit, request, form)
         if visit.key is None and not self.public:
             return visit, _sign_in(visit, request)
@@ -217,9 +228,7 @@ class Screen:
     def _check_own(self, visit: Visit, request: Request, form: forms.Form) -> None:
         """Raise a refusal unless a form comes from a page of this session."""
         site = request.headers.get("sec-fetch-site", "same-origin")
-        if site not in ("same-origin", "none") or not self.site.sessions.is_token(
-            visit.session, forms.text(form, "token")
-        ):
+        if site not in ("same-origin", "none") or not is_token(visit.session, forms.text(form, "token")):
             raise Refusal(403, "form: must come from a page of this session; open the page again and repeat it")
 
     def _note(self, visit: Visit, status: int, spent: float) -> None:
@@ -255,13 +264,20 @@ def _origin(request: Request) -> str:
     return f"{request.scope.get('scheme', 'http')}://{request.headers.get('host', 'localhost')}"
 
 
-async def _body(request: Request) -> bytes:
+def _cookies(request: Request, secure: bool) -> tuple[str, ...]:
+    return cookie_values("; ".join(request.headers.getlist("cookie")), secure)
+
+
+async def _body(request: Request, limit: int) -> bytes:
     parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size > LARGEST:
-            raise Refusal(413, f"form: must have {LARGEST} bytes at most")
-        parts.append(part)
+    try:
+        async for part in request.stream():
+            size += len(part)
+            if size > limit:
+                raise Refusal(413, f"form: must have {limit} bytes at most")
+            parts.append(part)
+    except ClientDisconnect:
+        raise Refusal(400, "form: must be whole, got a part of it") from None
     return b"".join(parts)
 
 

@@ -43,7 +43,7 @@ async def revoke_key(call: Call) -> Reply:
         if id_ not in keys:
             raise Refusal(404, f"key: must be one that exists, got {id_[:80]!r}")
         others = [key for key in keys.values() if key.id != id_]
-        if not any("admin" in key.scopes and key.sees("") and key.expires is None for key in others):
+        if not any("admin" in key.scopes and key.whole and key.expires is None for key in others):
             raise Refusal(409, "key: must not be the last one with the scope admin for all bandits; make another first")
         turn.append("", "revoke", {"event": "revoke", "id": id_})
         return m.Empty()
@@ -53,7 +53,7 @@ async def revoke_key(call: Call) -> Reply:
 
 def check_whole(call: Call) -> None:
     """Raise a refusal unless the key sees all bandits: a narrow one must not make itself a wider one."""
-    if call.key is not None and "*" not in call.key.bandits:
+    if call.key is not None and not call.key.whole:
         raise Refusal(403, "key: must see all bandits for this, got one that sees some")
 
 

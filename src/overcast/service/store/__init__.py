@@ -5,7 +5,7 @@ from __future__ import annotations
 from overcast.service.store.base import Row, Snapshots, Store, Unavailable
 from overcast.service.store.sqlite import SqliteStore
 
-__all__ = ["Row", "Snapshots", "SqliteStore", "Store", "Unavailable", "open_store"]
+__all__ = ["Row", "Snapshots", "SqliteStore", "Store", "Unavailable", "open_store", "sqlite_path"]
 
 
 def open_store(url: str) -> Store:
@@ -18,7 +18,16 @@ def open_store(url: str) -> Store:
                 f"serve: --db needs {error.name}; install it with pip install 'overcast[postgres]'"
             ) from None
         return PostgresStore(url)
-    if "://" in url and not url.startswith("sqlite:///"):
+    path = sqlite_path(url)
+    if path is None:
         scheme = url.partition("://")[0]
         raise ValueError(f"serve: --db must be a path or postgresql://..., got one that starts with {scheme}://")
-    return SqliteStore(url.removeprefix("sqlite:///"))
+    if not path or (path != url and "?" in path):
+        raise ValueError(f"serve: --db must name a file behind sqlite:///, without options, got {url!r}")
+    return SqliteStore(path)
+
+
+def sqlite_path(url: str) -> str | None:
+    """Return the path of a SQLite file, which sqlite:/// may lead; None for any other address."""
+    path = url.removeprefix("sqlite:///")
+    return None if "://" in path else path

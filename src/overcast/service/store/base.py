@@ -103,6 +103,15 @@ class Store(Protocol):
     def secret(self) -> bytes:
         """Return the 32 random bytes that were made with the database."""
 
+    def begin_session(self, digest: str, key: str, expires: float, now: float) -> None:
+        """Keep the hash of a session of the dashboard with the id of its key, and delete the ones that have ended."""
+
+    def find_session(self, digests: Sequence[str], now: float) -> tuple[str, str] | None:
+        """Return the first of some hashes that is that of a session, and the id of its key; None if none is."""
+
+    def end_session(self, digest: str) -> None:
+        """Delete a session."""
+
     def close(self) -> None:
         """Close files and connections."""
 

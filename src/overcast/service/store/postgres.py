@@ -36,13 +36,14 @@ STEPS: dict[int, tuple[LiteralString, ...]] = {
         " content BYTEA NOT NULL)",
         "CREATE TABLE secret (one INTEGER PRIMARY KEY CHECK (one = 1), value BYTEA NOT NULL)",
     ),
+    2: ("CREATE TABLE sessions (digest TEXT PRIMARY KEY, key TEXT NOT NULL, expires DOUBLE PRECISION NOT NULL)",),
 }
 
 # Names of advisory locks: of the turn to write, and of snapshots.
 _TURN, _SNAPSHOTS = 0x6F766572, 0x63617374
 
-# Seconds after which somebody who waits for the turn looks for something else to do.
-_PATIENCE = 0.02
+# Seconds after which somebody who waits for the turn looks for something else to do, and after which it gives up.
+_PATIENCE, _LONGEST = 0.02, 10.0
 
 # A database that no longer answers is given up after some seconds.
 _ALIVE: dict[str, Any] = {
@@ -156,6 +157,18 @@ class PostgresStore:
     def secret(self) -> bytes:
         return bytes(self._fetch("SELECT value FROM secret")[0][0])
 
+    def begin_session(self, digest: str, key: str, expires: float, now: float) -> None:
+        self._fetch("DELETE FROM sessions WHERE expires <= %s RETURNING digest", now)
+        self._fetch("INSERT INTO sessions VALUES (%s, %s, %s) RETURNING digest", digest, key, expires)
+
+    def find_session(self, digests: Sequence[str], now: float) -> tuple[str, str] | None:
+        query: LiteralString = "SELECT digest, key FROM sessions WHERE digest = ANY(%s) AND expires > %s LIMIT 1"
+        found = self._fetch(query, list(digests), now)
+        return found[0] if found else None
+
+    def end_session(self, digest: str) -> None:
+        self._fetch("DELETE FROM sessions WHERE digest = %s RETURNING digest", digest)
+
     def close(self) -> None:
         self._writing.close()
         self._reading.close()
@@ -192,7 +205,7 @@ class _Link:
         if self._db is None or self._db.closed:
             self._db = psycopg.connect(self._url, autocommit=True, connect_timeout=5, **_ALIVE)
             self._db.execute("SET synchronous_commit = on")
-            self._db.execute("SET lock_timeout = '10s'")
+            self._db.execute("SELECT set_config('lock_timeout', %s, false)", (f"{1000.0 * _LONGEST:.0f}ms",))
             self._db.execute("SET idle_in_transaction_session_timeout = '30s'")
         return self._db
 

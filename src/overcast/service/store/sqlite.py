@@ -36,6 +36,10 @@ STEPS: Steps = {
         " content BLOB NOT NULL) STRICT",
         "CREATE TABLE secret (one INTEGER PRIMARY KEY CHECK (one = 1), value BLOB NOT NULL) STRICT",
     ),
+    2: (
+        "CREATE TABLE sessions (digest TEXT PRIMARY KEY, key TEXT NOT NULL, expires REAL NOT NULL)"
+        " STRICT, WITHOUT ROWID",
+    ),
 }
 
 _ROWS = "SELECT position, time, bandit, kind, decision, version, body, detail FROM log"
@@ -145,8 +149,26 @@ class SqliteStore:
         self._fetch("PRAGMA wal_checkpoint(TRUNCATE)")  # the write-ahead log holds what was erased, too
         return count
 
+    def shrink(self) -> None:
+        """Give the space of erased rows back to the system, by writing the file anew."""
+        self._fetch("VACUUM")
+        self._fetch("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def secret(self) -> bytes:
         return bytes(self._fetch("SELECT value FROM secret")[0][0])
+
+    def begin_session(self, digest: str, key: str, expires: float, now: float) -> None:
+        self._fetch("DELETE FROM sessions WHERE expires <= ?", now)
+        self._fetch("INSERT INTO sessions VALUES (?, ?, ?)", digest, key, expires)
+
+    def find_session(self, digests: Sequence[str], now: float) -> tuple[str, str] | None:
+        marks = ", ".join("?" * len(digests))
+        query = f"SELECT digest, key FROM sessions WHERE digest IN ({marks}) AND expires > ? LIMIT 1"
+        found = self._fetch(query, *digests, now)
+        return tuple(found[0]) if found else None
+
+    def end_session(self, digest: str) -> None:
+        self._fetch("DELETE FROM sessions WHERE digest = ?", digest)
 
     def close(self) -> None:
         self._db.close()
