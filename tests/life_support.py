@@ -95,7 +95,7 @@ class Life:
         getattr(self, f"_{step}")()
 
     def _happened(self, event: dict[str, Any]) -> None:
-        self.events.append(event)
+        self.events.append(events.chained(event, after=self.events[-1] if self.events else self.config))
 
     def _belief(self) -> oc.Belief:
         mean = self.rng.normal(size=2)

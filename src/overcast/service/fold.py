@@ -257,12 +257,14 @@ def folded(rows: Iterable[Row], state: State | None = None) -> State:
 
 
 def replayable(rows: Iterable[Row], bandit: str) -> tuple[events.Event, list[events.Event]]:
-    """Return the configuration of a bandit and its events, as `overcast.replay` takes them."""
+    """Return the configuration of a bandit and its events, chained and closed, as `overcast.replay` takes them."""
     own = [(row.kind, _read(row.body)) for row in rows if row.bandit == bandit]
     if "create" not in {kind for kind, _ in own}:
         raise ValueError(f"log: must hold the beginning of {bandit!r} to be replayed, got one that is erased in part")
-    given = next(event["config"] for kind, event in own if kind == "create")
-    return given, [event for kind, event in own if kind not in OWN]
+    out = [next(event["config"] for kind, event in own if kind == "create")]
+    for event in [*(event for kind, event in own if kind not in OWN), events.closed()]:
+        out.append(events.chained(event, after=out[-1]))
+    return out[0], out[1:]
 
 
 def detail(decision: Decision) -> bytes:
