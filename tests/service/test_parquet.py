@@ -32,7 +32,7 @@ def _bomb(rows: int = 8000) -> bytes:
     """Return a log of which every body is the same 250,000 characters, which stand in a dictionary once."""
     body = '{"event":"end","x":"' + "y" * 250_000 + '"}'
     once = pa.DictionaryArray.from_arrays(pa.array([0] * rows, type=pa.int32()), pa.array([body]))
-    columns = {
+    columns: dict[str, Any] = {
         "position": pa.array(range(1, rows + 1), type=pa.int64()),
         "time": pa.array([1.0] * rows),
         "kind": pa.array(["end"] * rows),

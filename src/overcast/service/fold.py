@@ -7,13 +7,14 @@ the same state, to the byte.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
 
 from overcast import events
 from overcast._check import Array
+from overcast._memory import MAX_COUNT
 from overcast.bandit import Bandit
 from overcast.decision import Decision
 from overcast.service.keys import Key
@@ -79,13 +80,22 @@ class Terms(msgspec.Struct, omit_defaults=True):
     explain: bool = True
 
 
+#: a number of things that happened
+Count = Annotated[int, msgspec.Meta(ge=0, le=MAX_COUNT)]
+
+
 class Counts(msgspec.Struct):
     """How often what happened to a bandit."""
 
-    decisions: int = 0
-    outcomes: int = 0
-    cancelled: int = 0
-    expired: int = 0
+    decisions: Count = 0
+    outcomes: Count = 0
+    cancelled: Count = 0
+    expired: Count = 0
+
+    @property
+    def ended(self) -> int:
+        """The number of decisions that are no longer open."""
+        return self.outcomes + self.cancelled + self.expired
 
 
 class Life:

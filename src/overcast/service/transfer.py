@@ -143,10 +143,10 @@ def to_jsonl(rows: Iterable[Row]) -> Iterator[bytes]:
 
 
 def _line(entry: Entry) -> Line:
-    row, *link = entry
+    row, number, checksum = entry
     detail = None if row.detail is None else base64.b64encode(row.detail).decode()
     body = msgspec.Raw(row.body.encode())
-    return Line(row.position, row.time, row.kind, row.decision, row.version, body, detail, *link)
+    return Line(row.position, row.time, row.kind, row.decision, row.version, body, detail, number, checksum)
 
 
 def from_jsonl(raw: bytes) -> list[Row]:

@@ -233,6 +233,68 @@ def test_wrong_logs_change_nothing(api: Api) -> None:
     assert _import(api, lines).status == 201
 
 
+def test_a_base_cannot_claim_what_cannot_have_happened(api: Api) -> None:
+    _live(api)
+    middle = [row.time for row in api.engine.store.read()][12]
+    api.post("/v1/bandits/farm/erase", {"before": middle})
+    lines = _lines(api)
+    (base,) = (line for line in lines if line["kind"] == "base")
+    head, _, file = base64.b64decode(base["detail"]).partition(b"\n")
+    told = json.loads(head)
+
+    def claimed(**parts: Any) -> Answer:
+        changed = b"\n".join([json.dumps(told | parts).encode(), file])
+        detail = base64.b64encode(changed).decode()
+        return _import(api, [line | {"detail": detail} if line is base else line for line in lines])
+
+    counts, compared = told["counts"], told["shadow"]["compared"]
+    with api.unchanged():
+        for name in counts:
+            for value in (-5, 10**30, counts[name] + 1):
+                api.refused(claimed(counts=counts | {name: value}), 422, "row 1 (base)")
+        for name in ("decisions", "agreed", "outcomes"):
+            for value in (-5, 10**30):
+                shadow = told["shadow"] | {"compared": compared | {name: value}}
+                api.refused(claimed(shadow=shadow), 422, "row 1 (base)")
+    assert claimed().status == 201
+
+
+def test_an_event_far_larger_than_any_request_is_refused(api: Api) -> None:
+    lines = _lines(api)
+    lines.append(lines[0] | {"kind": "end", "body": {"event": "end", "x": [{}] * 3_000_000}})
+    with api.unchanged():
+        api.refused(_import(api, lines), 422, "8000000 characters at most")
+
+
+def test_blank_lines_take_no_memory() -> None:
+    raw = b"\n" * 1_000_000
+    tracemalloc.start()
+    assert transfer.from_jsonl(raw) == []
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100_000
+
+
+@pytest.mark.parametrize("form", transfer.FORMATS)
+def test_a_damaged_log_is_refused_and_the_row_is_named(api: Api, form: str) -> None:
+    _live(api)
+    headers = {"jsonl": JSONL, "parquet": PARQUET}[form]
+    raw = api.get(f"{LOG}?format={form}").body
+    with api.unchanged():
+        for damaged in (raw[:-20], raw[: len(raw) // 2], b""):
+            answer = api.post("/v1/bandits/copy/log", damaged, headers=headers)
+            assert answer.status in (400, 422)
+        if form == "jsonl":
+            lines = raw.splitlines(keepends=True)
+            without = b"".join([*lines[:4], *lines[5:]])
+            answer = api.post("/v1/bandits/copy/log", without, headers=headers)
+            api.refused(answer, 400, "row 5 must have this number, got 6; rows were lost, repeated or moved")
+            cut = api.post("/v1/bandits/copy/log", b"".join(lines[:-1]), headers=headers)
+            api.refused(cut, 400, "the end of the file is lost")
+            other = b"".join(lines).replace(b'"reward":0.5', b'"reward":0.7', 1)
+            api.refused(api.post("/v1/bandits/copy/log", other, headers=headers), 400, "it is damaged")
+
+
 def test_a_row_is_checked_before_anything_is_written() -> None:
     with pytest.raises(Refusal, match="row 1"):
         checked([Row(1, float("inf"), "", "end", None, "0", "{}")], "x", None, Limits())

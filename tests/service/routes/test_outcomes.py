@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import overcast as oc
+from overcast.service.routes import outcomes as routes
 from service_support import FARM, GAUSSIAN, Api, check_replay, served
 
 
@@ -24,6 +25,28 @@ def test_an_outcome_counts_once(api: Api) -> None:
         api.refused(api.outcome(made["id"], reward=3.0, context=[19.0, 1.1]), 409, "has its outcome")
         api.refused(api.outcome(made["id"], reward=2.0), 409, "has its outcome")
     assert api.state.lives["farm"].bandit.learnt.rounds == 1
+
+
+def test_whole_numbers_and_floats_are_the_same_outcome(api: Api) -> None:
+    contexts: list[Any] = [[19, 1], {"type": "Gaussian", "mean": [19, 1], "cov": [1, 1]}]
+    floats: list[Any] = [[19.0, 1.0], {"type": "Gaussian", "mean": [19.0, 1.0], "cov": [1.0, 1]}]
+    for one, other in zip([*contexts, *floats], [*floats, *contexts], strict=True):
+        id_ = api.decide()["id"]
+        assert api.outcome(id_, reward=1, context=one).status == 200
+        with api.unchanged():
+            again = api.outcome(id_, reward=1.0, context=other)
+            assert (again.status, again.body["repeated"]) == (200, True)
+
+
+def test_an_outcome_of_an_earlier_release_is_known_by_its_numbers_as_they_were_sent(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id_, context = api.decide()["id"], {"type": "PointMass", "c": [19, 1]}
+    with monkeypatch.context() as patched:
+        patched.setattr(routes, "with_floats", lambda data: data)
+        assert api.outcome(id_, reward=1, context=context).status == 200
+    with api.unchanged():
+        assert api.outcome(id_, reward=1, context=context).body["repeated"]
 
 
 def test_late_and_out_of_order(api: Api) -> None:

@@ -49,6 +49,8 @@ class _End(msgspec.Struct):
     expired: bool = False
 
 
+#: how many times the bytes of a request its event may have: 1e15 becomes 1000000000000000.0
+EVENT = 8
 #: what the service adds to events of the library, and needs
 _FORMS = {"decide": _Decide, "part": _Part, "learn": _End, "forget": _End}
 
@@ -159,6 +161,8 @@ def checked(rows: list[Row], name: str, known: bytes | None, limits: Limits) -> 
         row = given
         try:
             row = _at(given, name, at + 1)
+            if len(row.body) > EVENT * limits.body:
+                raise ValueError(f"the event must have {EVENT * limits.body} characters at most")
             _check(row, msgspec.json.decode(row.body), limits)
             state.apply(row)
             _check_life(state.lives[name], row)
@@ -216,6 +220,8 @@ def _check_life(life: Life, row: Row) -> None:
         known, told = len(life.bandit.actions), 0 if row.detail is None else details(row.detail).shape[1]
         if told > known or (choice is not None and not 0 <= choice.index < known):
             raise ValueError(f"detail and shadow must be about the {known} actions")
+    if row.kind == "base" and life.counts.decisions != life.counts.ended + len(life.open):
+        raise ValueError("decisions must be as many as those that ended or are open")
     if row.kind in ("base", "create", "terms", "part"):
         waiting = [life.open[row.decision]] if row.decision is not None else list(life.open.values())
         if not all(0.0 <= time < m.END for time in (life.created, *(one.time for one in waiting))):
