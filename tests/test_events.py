@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import overcast as oc
-from life_support import CONFIGS, Life, lives
+from life_support import CONFIGS, Life, closed_log, lives
 from memory_support import differences, distance, memory_of, unchanged
 from overcast import events
 from overcast._check import Array
@@ -31,16 +31,8 @@ from support import refused
 FIXTURES = Path(__file__).parent / "fixtures"
 
 
-def _log(config: Any, *happened: Any) -> list[Any]:
-    """Return a configuration and events as a log that is closed."""
-    out = [config]
-    for event in (*happened, events.closed()):
-        out.append(events.chained(event, after=out[-1]))
-    return out
-
-
 def _replayed(config: Any, *happened: Any, **options: Any) -> oc.Bandit:
-    given, *log = json.loads(json.dumps(_log(config, *happened), allow_nan=False))
+    given, *log = json.loads(json.dumps(closed_log(config, *happened), allow_nan=False))
     return oc.replay(given, log, **options)
 
 

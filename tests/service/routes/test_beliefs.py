@@ -41,7 +41,7 @@ def test_what_is_no_belief_is_refused(data: Any) -> None:
 
 
 def test_whole_numbers_in_a_belief_become_floats() -> None:
-    data = {"type": "x", "mean": [1, 2.5, True], "cov": [[1.0, 2.0], [3, None]], "n": 10**30}
+    data: dict[str, Any] = {"type": "x", "mean": [1, 2.5, True], "cov": [[1.0, 2.0], [3, None]], "n": 10**30}
     found = with_floats(data)
     assert found == data
     assert [type(one) for one in found["mean"]] == [float, float, bool]
