@@ -28,7 +28,7 @@ from overcast.calibration import Recalibrated
 from overcast.decision import Decision
 from overcast.models.base import Model
 from overcast.models.kernel.hyperparameters import Fitted
-from overcast.observations import Table, checked_reward, separate
+from overcast.observations import Table, checked_reward, checked_rewards, separate, several
 from overcast.policies import Greedy, Policy
 from overcast.round import Samples
 
@@ -142,14 +142,14 @@ def observed(action: Any, belief: Any, reward: Any, context: Any = None) -> Even
     >>> observed("a", [1.0], 2.0)["event"]
     'observe'
     """
-    many = np.ndim(reward) > 0
+    many = several(reward)
     if many:
         belief, context = separate(belief), separate(context)
     return {
         "event": "observe",
         "action": _many(action),
         "belief": _many(belief) if many else _plain(belief),
-        "reward": [checked_reward(one) for one in reward] if many else checked_reward(reward),
+        "reward": checked_rewards(reward) if many else checked_reward(reward),
         "context": _many(context) if many else _plain(context),
     }
 

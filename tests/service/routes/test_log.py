@@ -188,6 +188,8 @@ def test_wrong_logs_change_nothing(api: Api) -> None:
     part = changed(learn, kind="part", body=event)
     code = changed(create)
     code["body"]["config"]["model"]["features"] = {"type": "features.Function", "fn": "os.system", "dim": 1}
+    many = changed(create)
+    many["body"]["config"]["samples"] = 10**9
     other = changed(create)
     other["body"]["config"]["policy"] = {"type": "policies.Outlook"}
     wide = changed(create)
@@ -216,6 +218,8 @@ def test_wrong_logs_change_nothing(api: Api) -> None:
         ([create, changed(decide, time=1e15)], "year 9999"),
         ([create, changed(decide, time=-1.0)], "1970"),
         ([create, changed(decide, version="\0")], "version"),
+        *(([create, changed(decide, body=deeper(decide, samples=n))], "100000 at most") for n in (100_001, 10**30)),
+        ([many], "100000 at most"),
         ([code], "holds code"),
         ([other], "type must be one of"),
         ([wide], "dimensions at most"),

@@ -206,6 +206,10 @@ def _check(row: Row, event: Any, limits: Limits) -> None:
         for home, field in (("policies", "policy"), ("models", "model")):
             if made.get(field) is not None:
                 spec.build(home, made[field])
+    drawn = {"create": ("config", "samples"), "decide": ("decision", "samples")}
+    if row.kind in drawn:
+        home, field = drawn[row.kind]
+        spec.check_samples(event[home][field])
     if row.kind in ("create", "add"):
         vectors = (event["config"] if row.kind == "create" else event)["vectors"] or event.get("names") or []
         if len(vectors) > limits.actions or max((len(one) for one in vectors), default=0) > limits.dimensions:
