@@ -12,7 +12,7 @@ import pytest
 
 import overcast as oc
 from overcast.service.routes import outcomes as routes
-from service_support import FARM, GAUSSIAN, Api, check_replay, served
+from service_support import FARM, GAUSSIAN, Api, check_replay, later, served
 
 
 def test_an_outcome_counts_once(api: Api) -> None:
@@ -147,10 +147,10 @@ def test_a_reward_that_sums_beyond_bounds_is_refused(api: Api) -> None:
             api.refused(api.outcome(id_, **body), 422, "1e+150 at most")
 
 
-def test_what_expires_can_always_be_learnt(tmp_path: Path) -> None:
+def test_what_expires_can_always_be_learnt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with served(tmp_path) as api:
         api.refused(api.post("/v1/bandits", FARM | {"wait": 9.0, "default": 1e308}), 422, "1e+150 at most")
-        assert api.post("/v1/bandits", FARM | {"wait": 0.5, "default": 9e149}).status == 201
+        assert api.post("/v1/bandits", FARM | {"wait": 3600.0, "default": 9e149}).status == 201
         id_ = api.decide()["id"]
         with api.unchanged():
             for reward in (1.7e308, 2e149):
@@ -159,10 +159,8 @@ def test_what_expires_can_always_be_learnt(tmp_path: Path) -> None:
         with api.unchanged():
             for default in (1e308, 9.9e149):
                 api.refused(api.ask("PATCH", "/v1/bandits/farm", {"default": default}), 422, "1e+150 at most")
-        for _ in range(200):
-            if not api.state.lives["farm"].open:
-                break
-            time.sleep(0.02)
+        later(monkeypatch, 3601.0)
+        assert api.get("/v1/bandits/farm").status == 200
         assert api.state.lives["farm"].counts.expired == 1
         api.decide()
         check_replay(api.engine.store, api.state)
