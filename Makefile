@@ -82,6 +82,7 @@ bench: $(VENV)/dev  ## speed as ratios to the bare NumPy calls, and to a peer; a
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/kernel.py
 	$(BIN)/python benchmarks/importing.py
+	$(BIN)/python benchmarks/chain.py
 
 bench-peers:  ## what other bandit packages can do, and speed beside them, in a virtual environment of their own
 	$(PYTHON) -m venv $(VENV)-peers

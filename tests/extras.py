@@ -113,7 +113,7 @@ except OSError as error:
     "dask": """
 from distributed import LocalCluster
 from overcast.experiments.engine.executors import dask_executor
-with LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster:
+with LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster:
     with dask_executor(cluster.scheduler_address) as workers:
         assert workers.number() >= 1 and workers.submit(len, "four").result() == 4
 """,

@@ -68,6 +68,14 @@ def lives(name: str) -> st.SearchStrategy[list[str]]:
     return st.lists(st.sampled_from(often), min_size=5, max_size=40)
 
 
+def closed_log(config: Any, *happened: Any) -> list[Any]:
+    """Return a configuration and events as a log that is closed."""
+    out = [config]
+    for event in (*happened, events.closed()):
+        out.append(events.chained(event, after=out[-1]))
+    return out
+
+
 class Life:
     """A bandit that takes steps, and the events of its life; the same name and seed lead to the same life.
 
@@ -95,7 +103,7 @@ class Life:
         getattr(self, f"_{step}")()
 
     def _happened(self, event: dict[str, Any]) -> None:
-        self.events.append(event)
+        self.events.append(events.chained(event, after=self.events[-1] if self.events else self.config))
 
     def _belief(self) -> oc.Belief:
         mean = self.rng.normal(size=2)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
+
+import pytest
 
 import overcast as oc
 from memory_support import memory_of
@@ -134,6 +137,12 @@ class Api:
 
     def stop(self) -> None:
         self.engine.stop()
+
+
+def later(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """Set the clock of this process forward."""
+    real = time.time
+    monkeypatch.setattr(time, "time", lambda: real() + seconds)
 
 
 @contextmanager

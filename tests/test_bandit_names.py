@@ -13,6 +13,7 @@ import pytest
 import xarray as xr
 
 import overcast as oc
+from life_support import closed_log
 from support import refused
 
 MODELS = [
@@ -150,7 +151,7 @@ def test_a_life_with_names_is_replayed_to_the_last_bit(model: Any) -> None:
     ):
         bandit.observe(*many)
         happened.append(oc.events.observed(*many))
-    again = oc.replay(*json.loads(json.dumps([given, happened])))
+    again = oc.replay(given, json.loads(json.dumps(closed_log(given, *happened)[1:])))
     assert again.context == ("warm", "wet")
     for a, b in zip(bandit.estimate([0.3, 0.4]), again.estimate([0.3, 0.4]), strict=True):
         np.testing.assert_array_equal(a, b)
@@ -198,5 +199,5 @@ def test_a_context_may_come_as_anything_that_a_belief_may(context: Any) -> None:
 def test_names_of_a_first_decision_are_replayed() -> None:
     given = oc.events.config(["a", "b"], MODELS[0], oc.UCB(1.0))
     decision = made().decide(forecast(1.0, 2.0))
-    again = oc.replay(given, json.loads(json.dumps([oc.events.decided(decision)])))
+    again = oc.replay(given, json.loads(json.dumps(closed_log(given, oc.events.decided(decision))[1:])))
     assert again.context == ("warm", "wet")

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import overcast as oc
+from life_support import closed_log
 from overcast._check import Array
 from support import refused
 
@@ -228,7 +229,7 @@ def test_a_life_is_replayed_to_the_last_bit_while_the_memory_is_learnt(tmp_path:
         life.append(oc.events.learnt(decision, reward(decision.index, context), context))
     assert decision.move is not None
     assert (decision.move.points is None) == (given["recalibrate"] == 40)
-    again = oc.replay(json.loads(json.dumps(given)), json.loads(json.dumps(life)))
+    again = oc.replay(json.loads(json.dumps(given)), json.loads(json.dumps(closed_log(given, *life)[1:])))
     same(bandit, again)
     bandit.save(tmp_path / "bandit")
     loaded = oc.Bandit.load(tmp_path / "bandit")

@@ -230,3 +230,13 @@ def test_long_names_lose_their_middle(room: int) -> None:
     assert len(set(names)) == 30
     assert all(len(name) == room and name.startswith("a ra") and "\n" not in name for name in names)
     assert _check.cut(" short  one ", 10) == "short one"
+
+
+def test_numbers_of_draws() -> None:
+    assert _check.samples("Bandit", np.int64(1_000_000)) == _check.MAX_SAMPLES
+    for value in (0, -1, 1_000_001, 10**9, 10**30):
+        with refused(ValueError, "Bandit", "samples must be"):
+            _check.samples("Bandit", value)
+    for wrong in (1.0, True, "3"):
+        with refused(TypeError, "Bandit", "samples must be a whole number"):
+            _check.samples("Bandit", wrong)

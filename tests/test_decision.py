@@ -147,6 +147,7 @@ def test_names_that_json_would_change_are_refused() -> None:
         ({"round": 0}, ValueError, ["round"]),
         ({"probability": 1.5}, ValueError, ["probability"]),
         ({"samples": 0}, ValueError, ["samples"]),
+        *(({"samples": n}, ValueError, ["samples must be 1000000 at most"]) for n in (1_000_001, 10**9, 10**30)),
         ({"seed": "abc"}, ValueError, ["seed"]),
         ({"move": {"shift": [1.0]}}, ValueError, ["move"]),
         ({"move": {"shift": [1.0], "scale": [1.0], "blur": [0.0]}}, ValueError, ["shift", "(2,)"]),

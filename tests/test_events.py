@@ -7,6 +7,8 @@ import os
 import signal
 import subprocess
 import sys
+import warnings
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -20,13 +22,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import overcast as oc
-from life_support import CONFIGS, Life, lives
+from life_support import CONFIGS, Life, closed_log, lives
 from memory_support import differences, distance, memory_of, unchanged
 from overcast import events
 from overcast._check import Array
 from support import refused
 
 FIXTURES = Path(__file__).parent / "fixtures"
+
+
+def _replayed(config: Any, *happened: Any, **options: Any) -> oc.Bandit:
+    given, *log = json.loads(json.dumps(closed_log(config, *happened), allow_nan=False))
+    return oc.replay(given, log, **options)
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -38,7 +45,7 @@ def test_a_life_is_replayed_to_the_byte(name: str, data: st.DataObject) -> None:
     for step in data.draw(lives(name)):
         life.take(step)
     events_ = json.loads(json.dumps(life.events, allow_nan=False))
-    again = oc.replay(json.loads(json.dumps(life.config, allow_nan=False)), events_)
+    again = oc.replay(json.loads(json.dumps(life.config, allow_nan=False)), events_, end=len(events_))
     assert differences(life.bandit, again) == []
     for bandit in (life.bandit, again):
         bandit.learn(bandit.decide(oc.Gaussian([0.4, -0.2], 0.3)), 1.5)
@@ -54,7 +61,7 @@ def test_events_on_top_of_a_file_lead_to_the_same(tmp_path: Path) -> None:
     known = len(life.events)
     life.live(40)
     loaded = oc.Bandit.load(tmp_path / "half-way")
-    for event in life.events[known:]:
+    for event in events.checked(life.events[known:], after=life.events[known - 1], end=len(life.events)):
         events.apply(loaded, event)
     assert differences(loaded, life.bandit) == []
 
@@ -93,7 +100,7 @@ def test_a_process_that_is_killed_half_way_can_be_replayed(name: str, tmp_path: 
         process.wait()
     config, *happened = _lines(log)
     assert len(happened) >= 59
-    replayed, unbroken = oc.replay(config, happened), Life(name, 0, named=True)
+    replayed, unbroken = oc.replay(config, happened, end="open"), Life(name, 0, named=True)
     while len(unbroken.events) < len(happened):
         unbroken.live(1)
     for event in unbroken.events[len(happened) :]:  # of the step within which the process died
@@ -105,7 +112,7 @@ THREADS = """
 import json, sys
 import overcast as oc
 config, *events = json.load(open({log!r}))
-oc.replay(config, events).save({out!r})
+oc.replay(config, events, end="open").save({out!r})
 """
 
 
@@ -127,7 +134,12 @@ def test_another_number_of_threads_leads_to_the_same_up_to_rounding(name: str, t
 @pytest.mark.parametrize("path", sorted(FIXTURES.glob("events*/*.json")), ids=lambda path: path.stem)
 def test_events_that_an_earlier_release_wrote_can_be_replayed(path: Path) -> None:
     content = json.loads(path.read_text(encoding="utf-8"))
-    bandit = oc.replay(content["config"], content["events"])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        bandit = oc.replay(content["config"], content["events"], end=len(content["events"]))
+    expected = ["replay: events have no checksums"] if path.parent.name == "events1" else []
+    assert [str(one.message)[:32] for one in caught] == expected
+    assert [one.filename for one in caught] == [__file__] * len(expected)
     found = bandit.estimate(oc.PointMass([0.5, -1.0]))
     np.testing.assert_allclose(found.mean, content["mean"], rtol=1e-8, atol=1e-9)
     np.testing.assert_allclose(found.width, content["width"], rtol=1e-8, atol=1e-9)
@@ -180,8 +192,7 @@ def test_whatever_is_a_belief_or_a_reward_can_be_observed_and_written_down(belie
     many = np.ndim(reward) > 0
     given = (["a"] * 2, [belief, belief], reward) if many else ("a", belief, reward)
     life.bandit.observe(*given)
-    event = json.loads(json.dumps(events.observed(*given), allow_nan=False))
-    assert differences(oc.replay(life.config, [event]), life.bandit) == []
+    assert differences(_replayed(life.config, events.observed(*given)), life.bandit) == []
 
 
 @pytest.mark.parametrize("names", [["new"], ("new",), {"new"}, {"new": 1}.keys(), np.array(["new"])], ids=repr)
@@ -189,8 +200,7 @@ def test_names_alone_can_be_added_and_written_down(names: Any) -> None:
     made = ["a", "b"], oc.LinearModel(oc.features.Disjoint(2), ridge=1.0), oc.UCB()
     bandit = oc.Bandit(*made)
     bandit.add_actions(names)
-    event = json.loads(json.dumps(events.added(names), allow_nan=False))
-    assert differences(oc.replay(events.config(*made), [event]), bandit) == []
+    assert differences(_replayed(events.config(*made), events.added(names)), bandit) == []
 
 
 def test_what_is_code_has_no_event() -> None:
@@ -221,9 +231,9 @@ def test_a_merge_with_a_bandit_whose_model_and_policy_are_your_own_is_replayed()
     actions, model = {"a": [1.0], "b": [2.0]}, oc.LinearModel(oc.features.Function(_product, 2), ridge=1.0)
     bandit, other = oc.Bandit(actions, model, oc.UCB(1.0)), oc.Bandit(actions, model, oc.UCB(_beta))
     other.observe("b", [1.0, 2.0], 3.0)
-    event = json.loads(json.dumps(events.merged(other)))
+    event = events.merged(other)
     bandit.merge(other)
-    again = oc.replay(events.config(actions, model, oc.UCB(1.0)), [event], model=model)
+    again = _replayed(events.config(actions, model, oc.UCB(1.0)), event, model=model)
     assert differences(again, bandit) == []
 
 
@@ -290,3 +300,138 @@ def test_configurations_with_faults(name: str, value: Any) -> None:
 def test_what_is_no_configuration_is_refused(given: Any) -> None:
     with refused(ValueError, "replay", "events.config"):
         oc.replay(given, [])
+
+
+def _life(name: str = "ridge", steps: int = 8) -> list[Any]:
+    """Return the log of a short life, which is closed."""
+    life = Life(name, 3, named=True)
+    life.live(steps)
+    return [life.config, *life.events, events.chained(events.closed(), after=life.events[-1])]
+
+
+def _outcome(lines: list[bytes]) -> tuple[str, Any]:
+    """Return what a replay of lines of JSON comes to: refused, warned of, or silent with what the bandit remembers."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            given, *log = [json.loads(line) for line in lines]
+        except ValueError:
+            return "unreadable", None
+        try:
+            bandit = oc.replay(given, log)
+        except (ValueError, TypeError) as error:
+            return "refused" if "\n" not in str(error) else "refused on several lines", str(error)
+    return ("warned", str(caught[0].message)) if caught else ("silent", memory_of(bandit))
+
+
+def _lines_of(log: list[Any]) -> list[bytes]:
+    return [json.dumps(entry).encode() for entry in log]
+
+
+def _flips(lines: list[bytes], stride: int) -> Iterator[tuple[int, list[bytes]]]:
+    """Yield the lines with one bit flipped, for every `stride`-th byte, another bit each time."""
+    at = 0
+    for i, line in enumerate(lines):
+        for j in range(len(line)):
+            at += 1
+            if at % stride == 0:
+                damaged = bytearray(line)
+                damaged[j] ^= 1 << (at // stride % 8)
+                yield i, [*lines[:i], bytes(damaged), *lines[i + 1 :]]
+
+
+@pytest.mark.parametrize(("name", "stride"), [("ridge", 3), ("kernel", 7), ("history", 11)])
+def test_no_flipped_bit_is_replayed_in_silence_into_another_state(name: str, stride: int) -> None:
+    lines = _lines_of(_life(name))
+    kind, expected = _outcome(lines)
+    assert kind == "silent"
+    tried = 0
+    for i, damaged in _flips(lines, stride):
+        kind, content = _outcome(damaged)
+        tried += kind != "unreadable"
+        assert kind != "silent" or content == expected, (i, damaged[i])
+    assert tried > 100  # many stay valid JSON
+
+
+def test_an_event_that_is_lost_repeated_or_moved_is_named() -> None:
+    lines = _lines_of(_life())
+    n = len(lines)
+    for i in range(1, n):
+        for j in range(1, n):
+            moved = [*lines[:i], *lines[i + 1 :]]
+            moved.insert(j, lines[i])
+            if moved != lines:
+                assert _outcome(moved)[0] == "refused", (i, j)
+            twice = [*lines[:j], lines[i], *lines[j:]]
+            assert _outcome(twice)[0] == "refused", (i, j)
+            swapped = list(lines)
+            swapped[i], swapped[j] = swapped[j], swapped[i]
+            assert i == j or _outcome(swapped)[0] == "refused", (i, j)
+    for i in range(1, n - 1):
+        kind, text = _outcome([*lines[:i], *lines[i + 1 :]])
+        before = f"event {i - 1}" if i > 1 else "the configuration"
+        expected = f"event {i} must come after {before}, got number {i + 1}; events were lost, repeated or moved"
+        assert (kind, text) == ("refused", f"replay: {expected}")
+
+
+def test_events_of_another_log_are_refused() -> None:
+    one, other = _life(), _life("learnt")
+    assert "event 1 " in _outcome(_lines_of([one[0], *other[1:]]))[1]
+    text = _outcome(_lines_of([*one[:3], *other[3:]]))[1]
+    assert "event 3 " in text
+    assert "must have the checksum" in text
+
+
+def test_a_log_whose_end_is_cut_off_is_noticed() -> None:
+    lines = _lines_of(_life())
+    for i in range(2, len(lines)):
+        kind, text = _outcome(lines[:i])
+        assert (kind, f"end={i - 1}" in text) == ("warned", True)
+        given, *log = map(json.loads, lines[:i])
+        assert oc.replay(given, log, end=i - 1).actions == oc.replay(given, log, end="open").actions
+        with refused(ValueError, "replay", f"the last event must be number {i}, got {i - 1}"):
+            oc.replay(given, log, end=i)
+    for i, line in enumerate(lines):
+        for j in range(0, len(line), 9):
+            assert _outcome([*lines[:i], line[:j]])[0] != "silent"
+    with refused(ValueError, "replay", "must be number 3, got 0"):
+        oc.replay(json.loads(lines[0]), [], end=3)
+
+
+@pytest.mark.parametrize("end", ["shut", -1, 1.5, True, None])
+def test_an_end_that_means_nothing_is_refused(end: Any) -> None:
+    with pytest.raises((ValueError, TypeError), match=r"^replay: end must be"):
+        oc.replay(_life()[0], [], end=end)
+
+
+def test_nothing_follows_the_end_of_a_log() -> None:
+    log = _life()
+    with refused(ValueError, "events", "after must not be the end of the log"):
+        events.chained(events.forgotten("x"), after=log[-1])
+    number, checksum = log[-1]["number"] + 1, log[-1]["checksum"]
+    with refused(ValueError, "replay", "(close) must be the last one"):
+        oc.replay(log[0], [*log[1:], {"event": "forget", "id": "x", "number": number, "checksum": checksum}])
+    bandit = oc.replay(log[0], log[1:])
+    with unchanged(bandit):
+        events.apply(bandit, events.closed())
+
+
+@pytest.mark.parametrize("after", [None, {}, {"event": "forget", "id": "x"}, 3], ids=repr)
+def test_an_event_follows_one_that_is_chained(after: Any) -> None:
+    with refused(ValueError, "events", "after must be a configuration or an event that chained returned"):
+        events.chained(events.closed(), after=after)
+
+
+def test_events_with_and_without_numbers_do_not_mix() -> None:
+    log = _life()
+    bare = [{name: value for name, value in event.items() if name not in events.LINK} for event in log]
+    with refused(ValueError, "replay", "event 3 must have the number and checksum"):
+        oc.replay(log[0], [*log[1:3], *bare[3:]])
+    with pytest.warns(UserWarning, match="no checksums"), refused(ValueError, "replay", "event 3 must have no number"):
+        oc.replay(log[0], [*bare[1:3], *log[3:]])
+
+
+def test_an_event_that_is_chained_again_follows_its_new_place() -> None:
+    log = _life()
+    assert events.chained(log[2], after=log[1]) == log[2]
+    assert events.chained(log[2], after=log[0])["number"] == 1

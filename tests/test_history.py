@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import json
 import sys
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import numpy as np
 import pytest
 
 import overcast as oc
+from life_support import closed_log
 from overcast import events
 from overcast.history import LEVELS, Journal, summary
 
@@ -89,7 +92,8 @@ def test_files_copies_and_replays_keep_it(tmp_path: Path) -> None:
     _same(bandit, oc.Bandit.load(tmp_path / "bandit"))
     _same(bandit, copy.deepcopy(bandit))
     config = events.config(*MADE, history=10)
-    _same(bandit, oc.replay(json.loads(json.dumps(config)), json.loads(json.dumps(happened))))
+    given, *log = json.loads(json.dumps(closed_log(config, *happened)))
+    _same(bandit, oc.replay(given, log))
     assert "history" not in events.config(*MADE)
 
 
@@ -180,3 +184,37 @@ def test_a_damaged_history_is_refused(broken: str) -> None:
         size = 3
     with pytest.raises(ValueError, match=r"history|must have|decisions"):
         Journal.of(size, ids, arrays, 2, 2)
+
+
+def _drawn(size: float, n: int, rng: np.random.Generator) -> Any:
+    return size * rng.uniform(-1.0, 1.0, size=(n, 2))
+
+
+def test_a_bandit_that_met_huge_contexts_can_be_saved() -> None:
+    """Squares of these overflow, and only draws tell the spread."""
+    model = oc.LinearModel(oc.features.Fourier(oc.kernels.Product(oc.kernels.RBF(1.0), oc.kernels.RBF(1.0)), 10), 1.0)
+    bandit = oc.Bandit({"a": [1.0, 0.0], "b": [0.0, 1.0]}, model, oc.UCB(1.0), samples=8, history=5)
+    for size in (1e160, 1e290):
+        bandit.learn(bandit.decide(oc.Sampler(partial(_drawn, size), 2)), 1.0)
+    again = oc.Bandit.from_bytes(bandit.to_bytes()).history
+    assert again is not None
+    np.testing.assert_allclose(again.sd / [[1e160], [1e290]], np.sqrt(1.0 / 3.0), rtol=0.1)
+    assert np.isfinite(again.quantiles).all()
+
+
+@pytest.mark.parametrize("size", [1e160, 1.7e308])
+def test_a_summary_is_finite(size: float) -> None:
+    found = summary(oc.Sampler(lambda n, rng: np.where(rng.random((n, 1)) < 0.5, -size, size), 1))
+    assert np.isfinite(found).all()
+    np.testing.assert_allclose(found[1], size, rtol=0.02)
+    np.testing.assert_allclose(found[[2, -1], 0], [-size, size])
+
+
+def test_estimates_beyond_all_bounds_are_kept_as_the_largest_number() -> None:
+    decision = oc.Bandit(["a"], oc.LinearModel(oc.features.Disjoint(1), ridge=1.0), oc.UCB(1.0)).decide([1.0])
+    decision._chosen = replace(decision.chosen, mean=-np.inf, width=np.inf)
+    journal = Journal(3)
+    journal.decided(decision, 0, 1, summary(decision.belief))
+    (entry,), largest = journal.entries.values(), np.finfo(np.float64).max
+    assert (entry.mean, entry.width, entry.score) == (-largest, largest, decision.score)
+    assert all(np.isfinite(array).all() for array in journal.state().values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import scipy.stats
 import xarray as xr
 
 import overcast as oc
+from memory_support import unchanged
 from overcast.actions import Actions
 from overcast.beliefs.stacked import PointStack
 from overcast.observations import checked_reward, misfit, one_or_many
@@ -141,3 +143,27 @@ def test_a_belief_of_another_dimension_is_refused_with_what_to_write(
         + ("give one forecast " if words.startswith("for") else "")
         + words
     )
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ((["a", "b"], [[1.0, 2.0], [3.0, 4.0]], [1.0, [2.0]]), "reward at index 1 must be a number, got list [2.0]"),
+        ((["a", "b"], [[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0], [2.0]]), "reward at index 0 must be a number"),
+        ((["a", "b"], [[1.0, 2.0], [3.0, 4.0]], [1.0, 1e200]), "reward at index 1 must be of size"),
+        ((["a", "b"], [[1.0, 2.0], [3.0, [4.0]]], [1.0, 2.0]), "belief at index 1 must be a rectangular array"),
+        ((["a", "b"], [[1.0, None], [3.0, 4.0]], [1.0, 2.0]), "belief at index 0 must be real numbers"),
+        (("a", [1.0, [2.0]], 1.0), "belief must be a rectangular array"),
+        ((["a"] * 2, np.eye(2), [1.0, 2.0], [[1.0, 2.0], [1.0, [2.0]]]), "context at index 1 must be a rectangular"),
+        ((["a"] * 2, np.eye(2), [1.0, 2.0], [[1.0, 2.0], [1.0]]), "context at index 1 must have shape (2,), got (1,)"),
+        ((["a"] * 2, [[1.0, 2.0], {"x": [1.0, [2.0]]}], [1.0, 2.0]), "belief at index 1 must map names to numbers"),
+        ((["a"] * 2, [[1.0, 2.0], [[np.nan, 2.0]]], [1.0, 2.0]), "belief at index 1 must be a belief, got one with an"),
+    ],
+)
+def test_entries_with_faults_are_named(given: Any, words: str) -> None:
+    bandit = oc.Bandit(["a", "b"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB())
+    with unchanged(bandit), pytest.raises((TypeError, ValueError), match=rf"^Bandit: {re.escape(words)}[^\n]*$"):
+        bandit.observe(*given)
+    if "reward" in words:
+        with pytest.raises((TypeError, ValueError), match=re.escape(words)):
+            oc.events.observed(*given)

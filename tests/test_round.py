@@ -190,3 +190,19 @@ def test_evidence_of_ones_own_is_picked_where_some_contexts_are_revealed() -> No
     hidden = np.isclose(contexts, contexts[~np.isin(contexts, (0.0, 1.0))][0])
     assert 0.25 < hidden.mean() < 0.75
     assert np.isin(contexts[~hidden], (0.0, 1.0)).all()
+
+
+def test_draws_are_bounded_wherever_their_number_comes_from() -> None:
+    assert [draws(samples, 7) for samples in (None, 3, "t")] == [None, 3, 7]
+    assert draws("t", 2**53) == 1_000_000
+    belief = oc.PointMass([1.0])
+    rng, made = np.random.default_rng(0), (["a"], oc.LinearModel(oc.features.Disjoint(1)), oc.UCB())
+    for call in (
+        lambda n: oc.Bandit(*made, samples=n),
+        lambda n: oc.simulate(oc.environments.CoinFlip(), made[1], made[2], samples=n, steps=1, trials=1),
+        lambda n: oc.features.Bilinear().sampled([[1.0]], belief, n, rng),
+        lambda n: oc.kernels.RBF(1.0).sampled([belief], [belief], n, rng),
+    ):
+        for number in (1_000_001, 10**9, 10**30):
+            with pytest.raises(ValueError, match=r"^\w+: samples must be 1000000 at most, got"):
+                call(number)

@@ -297,6 +297,16 @@ def importing() -> Markdown:
     )
 
 
+def chaining() -> Markdown:
+    """Return how long `events.chained` takes, as `make bench` found."""
+    path = DOCS.parent / "benchmarks" / "chain.json"
+    found = json.loads(path.read_text(encoding="utf-8"))["microseconds"]
+    return Markdown(
+        f"`events.chained` takes {found['normal']:.0f} microseconds for a decision under a normal forecast, and "
+        f"{found['ensemble']:.0f} under an ensemble of 50 members."
+    )
+
+
 def against_emos() -> Markdown:
     """Return what `make judge-recalibration` found: scores, and differences to the better EMOS of each window."""
     path = DOCS.parent / "benchmarks" / "recalibration" / "results.json"

@@ -14,6 +14,8 @@ Array = NDArray[np.float64]
 
 # Longest id that a decision may have.
 MAX_TEXT = 1000
+#: most draws of a belief in one round
+MAX_SAMPLES = 1_000_000
 
 # Weights that were read from text files rarely sum to one to the last bit.
 WEIGHT_TOLERANCE = 1e-6
@@ -109,6 +111,14 @@ def integer(owner: str, name: str, value: Any, *, at_least: int | None = None) -
         raise TypeError(f"{owner}: {name} must be a whole number, got {short(value)}") from None
     if at_least is not None and out < at_least:
         raise ValueError(f"{owner}: {name} must be >= {at_least}, got {out}")
+    return out
+
+
+def samples(owner: str, value: Any) -> int:
+    """Return a number of draws of a belief, from 1 to `MAX_SAMPLES`."""
+    out = integer(owner, "samples", value, at_least=1)
+    if out > MAX_SAMPLES:
+        raise ValueError(f"{owner}: samples must be {MAX_SAMPLES} at most, got {short(out)}")
     return out
 
 

@@ -66,7 +66,8 @@ class Bandit:
     actions : (k, a) array, mapping name -> vector, DataFrame (index = names), or a list of names (unit vectors)
     model : how rewards are estimated, e.g. `LinearModel(features)`
     policy : how estimates become a choice, e.g. `UCB()`
-    samples : None for the exact expectation, L for the average of L draws of the belief per round, "t" for L = t
+    samples : None for the exact expectation, L for the average of L draws of the belief per round, a million at most;
+        "t" for L = t
     seed : of the bandit's own randomness, a whole number or a numpy SeedSequence. The draws of a decision follow from
         the seed and the number of the decision alone
     recalibrate : True to correct forecasts by the contexts revealed so far; `recalibrated` shows the correction. Or a

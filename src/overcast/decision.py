@@ -374,7 +374,7 @@ class Decision:
         if probability is not None:
             probability = _check.number("Decision", "probability", probability, at_least=0.0, at_most=1.0)
         out.probability = probability
-        out.samples = None if samples is None else _check.integer("Decision", "samples", samples, at_least=1)
+        out.samples = None if samples is None else _check.samples("Decision", samples)
         drawn_by(data["seed"])
         out._seed = data["seed"]
         return out

@@ -4,17 +4,21 @@ An event is JSON data that says what happened: `decided`, `learnt`, `forgotten`,
 `renamed`, `policy`, `fitted` or `merged`. Write one down after each call that succeeded. `replay` takes the
 configuration of a bandit and its events, and returns a bandit that remembers the same. It never decides again: what was
 decided is in the records.
+
+`chained` gives an event its number and a running checksum, so that `replay` notices a log that was damaged. `closed`
+ends a log, so that `replay` notices if its end was cut off.
 """
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 
-from overcast import _check, _memory, _storage
+from overcast import _chain, _check, _memory, _storage
 from overcast._random import Stream
 from overcast.actions import Actions
 from overcast.adapters import as_belief
@@ -24,13 +28,16 @@ from overcast.calibration import Recalibrated
 from overcast.decision import Decision
 from overcast.models.base import Model
 from overcast.models.kernel.hyperparameters import Fitted
-from overcast.observations import Table, checked_reward, separate
+from overcast.observations import Table, checked_reward, checked_rewards, separate, several
 from overcast.policies import Greedy, Policy
 from overcast.round import Samples
 
 __all__ = [
     "added",
     "apply",
+    "chained",
+    "checked",
+    "closed",
     "config",
     "decided",
     "fitted",
@@ -45,6 +52,13 @@ __all__ = [
 ]
 
 Event = dict[str, Any]
+#: where a log ends: with the event `closed`, at the event of a number, or nobody knows where
+End = int | Literal["closed", "open"]
+
+# Of configurations and events together. Version 2 has numbers and checksums.
+VERSION = 2
+# What `chained` adds to an event.
+LINK = ("number", "checksum")
 
 # What a configuration holds.
 CONFIG = ("version", "model", "policy", "samples", "names", "key", "recalibrate", "vectors", "corrections")
@@ -128,14 +142,14 @@ def observed(action: Any, belief: Any, reward: Any, context: Any = None) -> Even
     >>> observed("a", [1.0], 2.0)["event"]
     'observe'
     """
-    many = np.ndim(reward) > 0
+    many = several(reward)
     if many:
         belief, context = separate(belief), separate(context)
     return {
         "event": "observe",
         "action": _many(action),
         "belief": _many(belief) if many else _plain(belief),
-        "reward": [checked_reward(one) for one in reward] if many else checked_reward(reward),
+        "reward": checked_rewards(reward) if many else checked_reward(reward),
         "context": _many(context) if many else _plain(context),
     }
 
@@ -223,10 +237,152 @@ def merged(other: Bandit) -> Event:
     return {"event": "merge", "bandit": base64.b64encode(_storage.to_bytes(*content)).decode()}
 
 
+def closed() -> Event:
+    """Return the event that ends a log; no event may follow it.
+
+    Examples
+    --------
+    >>> closed()
+    {'event': 'close'}
+    """
+    return {"event": "close"}
+
+
+def chained(event: Event, after: Event) -> Event:
+    """Return an event with its number and a running checksum, which follow from the event before it.
+
+    The checksum is the CRC-32 of the configuration and of all events up to this one, as JSON with sorted keys. It
+    notices damage, not forgery.
+
+    Parameters
+    ----------
+    event : as the other functions of this module return it
+    after : the event before it, as this function returned it; the configuration for the first event
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> log = [config(["a", "b"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB())]
+    >>> log.append(chained(observed("a", [1.0], 2.0), after=log[-1]))
+    >>> log.append(chained(closed(), after=log[-1]))
+    >>> [event["number"] for event in log[1:]]
+    [1, 2]
+    >>> replay(log[0], log[1:]).learnt.rounds
+    1
+    """
+    number, checksum = _link(after)
+    if _kind(after) == "close":
+        raise ValueError(f"events: after must not be the end of the log, got event {number} (close)")
+    content = {name: value for name, value in event.items() if name not in LINK} | {"number": number + 1}
+    return content | {"checksum": _chain.checksum(checksum, _chain.canonical(content))}
+
+
+def checked(events: Iterable[Any], after: Event, end: End = "closed") -> Iterator[Event]:
+    """Yield events after checking that each follows the one before it; raise ValueError at the first that does not.
+
+    `replay` does so itself. Use it where a bandit that was loaded from a file goes on with later events.
+
+    Parameters
+    ----------
+    events : as `chained` returned them, in order; those of earlier releases, without numbers, raise one warning
+    after : the event before the first of them; the configuration if they are all that happened
+    end : where the log must end, as for `replay`
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> log = [config(["a", "b"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB())]
+    >>> for reward in (1.0, 2.0, 3.0):
+    ...     log.append(chained(observed("a", [1.0], reward), after=log[-1]))
+    >>> list(checked([log[1], log[3]], after=log[0], end=3))
+    Traceback (most recent call last):
+    ValueError: replay: event 2 must come after event 1, got number 3; events were lost, repeated or moved
+    """
+    yield from _followed(events, after, end)
+
+
+def _followed(events: Iterable[Any], after: Event, end: End) -> Iterator[Event]:
+    """Yield events as `checked` does; the warnings are about the caller of the caller."""
+    if not isinstance(end, str):
+        end = _check.integer("replay", "end", end, at_least=0)
+    elif end not in ("closed", "open"):
+        raise ValueError(f"replay: end must be closed, open or the number of the last event, got {_check.short(end)}")
+    (number, checksum), kind, plain, first = _link(after), _kind(after), False, True
+    for event in events:
+        linked = isinstance(event, Mapping) and any(name in event for name in LINK)
+        if first:
+            plain, first = not linked, False
+            if plain:
+                warnings.warn(
+                    "replay: events have no checksums, so that damage to the log stays unnoticed; pass each through "
+                    "events.chained when you write it down",
+                    stacklevel=3,
+                )
+        if linked == plain:
+            want = "no number, as those before it have none" if plain else "the number and checksum of events.chained"
+            raise ValueError(f"replay: event {number + 1} must have {want}, got {_check.short(_name(event))}")
+        if kind == "close":
+            raise ValueError(f"replay: event {number} (close) must be the last one, got {_check.short(_name(event))}")
+        if not plain:
+            checksum = _next(event, number, checksum)
+        number, kind = number + 1, _kind(event)
+        yield event
+    if isinstance(end, int) and number != end:
+        raise ValueError(f"replay: the last event must be number {end}, got {number}; the end of the log is not there")
+    if end == "closed" and not first and not plain and kind != "close":
+        warnings.warn(
+            f"replay: events must end with events.closed, got event {number} ({_check.cut(kind, 20)}) as the last; the "
+            f"end may be lost. If the log goes on, pass end={number}, or end='open' where the number of the last event "
+            "is not known",
+            stacklevel=3,
+        )
+
+
+def _next(event: Event, number: int, checksum: str) -> str:
+    """Return the checksum of the next event; raise ValueError unless it follows a number and a checksum."""
+    said = event.get("number")
+    if type(said) is not int or said != number + 1:
+        raise ValueError(
+            f"replay: event {number + 1} must come after {f'event {number}' if number else 'the configuration'}, got "
+            f"number {said if type(said) is int else _check.short(said)}; events were lost, repeated or moved"
+        )
+    try:
+        content = _chain.canonical({name: value for name, value in event.items() if name != "checksum"})
+    except (TypeError, RecursionError):
+        content = b""
+    want = _chain.checksum(checksum, content)
+    if event.get("checksum") != want:
+        raise ValueError(
+            f"replay: event {said} ({_check.cut(_kind(event), 20)}) must have the checksum {want}, got "
+            f"{_check.short(event.get('checksum'))}; it is damaged{'' if number else ', or the configuration is'}"
+        )
+    return want
+
+
+def _link(event: Any) -> tuple[int, str]:
+    """Return number and checksum of an event; a configuration has the number 0."""
+    if isinstance(event, dict) and "event" not in event and all(name in event for name in CONFIG):
+        return 0, _chain.checksum("", _chain.canonical(event))
+    if not isinstance(event, dict) or any(name not in event for name in LINK):
+        got = _check.short(_name(event))
+        raise ValueError(f"events: after must be a configuration or an event that chained returned, got {got}")
+    return _check.integer("events", "number", event["number"], at_least=1), event["checksum"]
+
+
+def _name(event: Any) -> Any:
+    """Return what an error calls an event."""
+    return event.get("event") if isinstance(event, Mapping) else event
+
+
+def _kind(event: Any) -> Any:
+    return event.get("event") if isinstance(event, Mapping) else None
+
+
 def apply(bandit: Bandit, event: Any) -> None:
     """Let an event happen to a bandit; if it cannot, nothing changes.
 
-    A bandit that was loaded from a file goes on from there with the events since.
+    A bandit that was loaded from a file goes on from there with the events since. This does not look at numbers and
+    checksums: see `checked`.
 
     Examples
     --------
@@ -246,34 +402,47 @@ def apply(bandit: Bandit, event: Any) -> None:
         raise ValueError(f"replay: event {kind} must have {error}, got none") from None
 
 
-def replay(given: Event, events: Iterable[Event], model: Model | None = None, policy: Policy | None = None) -> Bandit:
+def replay(
+    given: Event,
+    events: Iterable[Event],
+    model: Model | None = None,
+    policy: Policy | None = None,
+    end: End = "closed",
+) -> Bandit:
     """Return the bandit that a configuration and the events of its life lead to.
 
     It remembers the same as the bandit that lived, to the last bit on one machine and build with one number of BLAS
     threads, and to 1e-9 elsewhere. What was asked in between does not matter.
 
+    A configuration or an event that was changed, and events that were lost, repeated or moved, raise ValueError, which
+    names the event; so does a log that does not end where `end` says. A list without any events is a bandit that has
+    lived nothing, unless `end` is a number.
+
     Parameters
     ----------
     given : what `events.config` returned
-    events : in the order in which they happened
+    events : as `events.chained` returned them, in the order in which they happened; those of earlier releases, without
+        numbers, raise one warning
     model, policy : those of the configuration, if they hold a function or a class of your own
+    end : "closed" if the last event must be `events.closed`, with one warning if it is not; the number of the last
+        event of a log that goes on; or "open", with which a cut at the end of the log stays unnoticed
 
     Examples
     --------
     >>> import overcast as oc
     >>> made = ["a", "b"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB()
-    >>> bandit, happened = oc.Bandit(*made), []
+    >>> bandit, log = oc.Bandit(*made), [oc.events.config(*made)]
     >>> for reward in (1.0, 3.0):
     ...     decision = bandit.decide([2.0])
-    ...     happened.append(oc.events.decided(decision))
+    ...     log.append(oc.events.chained(oc.events.decided(decision), after=log[-1]))
     ...     bandit.learn(decision, reward)
-    ...     happened.append(oc.events.learnt(decision, reward))
-    >>> again = oc.replay(oc.events.config(*made), happened)
+    ...     log.append(oc.events.chained(oc.events.learnt(decision, reward), after=log[-1]))
+    >>> again = oc.replay(log[0], log[1:], end=4)
     >>> again.learnt == bandit.learnt
     True
     """
     bandit = _made(given, model, policy)
-    for event in events:
+    for event in _followed(events, given, end):
         apply(bandit, event)
     return bandit
 
@@ -374,6 +543,10 @@ def _merge(bandit: Bandit, event: Event) -> None:
     bandit.merge(Bandit.from_bytes(content, own))
 
 
+def _close(bandit: Bandit, event: Event) -> None:
+    """Change nothing: the log ends here."""
+
+
 _KINDS: dict[str, Callable[[Bandit, Event], None]] = {
     "decide": _decide,
     "learn": _learn,
@@ -385,6 +558,7 @@ _KINDS: dict[str, Callable[[Bandit, Event], None]] = {
     "policy": _set_policy,
     "fit": _fit,
     "merge": _merge,
+    "close": _close,
 }
 
 

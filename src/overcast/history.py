@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -51,9 +52,9 @@ class Journal:
     def decided(self, decision: Decision, index: int, number: int, forecast: Array) -> None:
         """Add a decision with the `summary` of its belief, as corrected; drop the oldest one if they are too many."""
         self.entries.pop(decision.id, None)  # ids of one's own may come again
+        mean, width, score = (_finite(value) for value in (decision.mean, decision.width, decision.score))
         self.entries[decision.id] = Entry(
-            *(number, decision.time, index, decision.mean, decision.width, decision.score, decision.probability),
-            forecast,
+            number, decision.time, index, mean, width, score, decision.probability, forecast
         )
         if len(self.entries) > self.size:
             del self.entries[next(iter(self.entries))]
@@ -187,7 +188,10 @@ class History:
 
 
 def summary(belief: Belief) -> Array:
-    """Return mean, standard deviation and quantiles, (2 + levels, c); of draws if the belief does not know them."""
+    """Return mean, standard deviation and quantiles, (2 + levels, c); of draws if the belief does not know them.
+
+    They are finite: squares of contexts may be too large for floating-point numbers, and files hold none of those.
+    """
     if belief.exact:
         try:
             spread = np.sqrt(np.clip(belief.variance(), 0.0, None))
@@ -197,7 +201,22 @@ def summary(belief: Belief) -> Array:
         except NoClosedForm:
             pass
     points = belief.sample(STAND_IN_DRAWS, np.random.default_rng(0))
+    with np.errstate(all="ignore"):
+        out = _described(points)
+        if not np.isfinite(out).all():
+            size = np.abs(points).max(axis=0, initial=np.finfo(np.float64).tiny)
+            out = np.nan_to_num(size * _described(points / size))
+    return out
+
+
+def _described(points: Array) -> Array:
+    """Return mean, standard deviation and quantiles of points (n, c), (2 + levels, c)."""
     return np.concatenate([[points.mean(axis=0), points.std(axis=0)], np.quantile(points, LEVELS, axis=0)])
+
+
+def _finite(value: float) -> float:
+    """Return a number, or the largest one that is finite for one beyond all bounds."""
+    return value if math.isfinite(value) else float(np.nan_to_num(value))
 
 
 def _known(values: list[float | None]) -> Array:

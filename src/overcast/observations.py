@@ -115,16 +115,20 @@ def one_or_many(
 
     names : of the context's dimensions if they are known; what has names is put in their order
     """
-    if np.ndim(reward) == 0:
+    if not several(reward):
         index = np.array([actions.find("action", action)])
-        known = arranged("Bandit", "belief", as_belief(belief), names)
+        try:
+            known = as_belief(belief)
+        except (TypeError, ValueError) as error:
+            raise _about(error, "belief") from None
+        known = arranged("Bandit", "belief", known, names)
         names = names or known.names
         seen: list[Any] | None = None
         if context is not None:
             revealed, names = one_context(context, known.dim, names)
             seen = [revealed]
         return Observations(index, [known], np.array([checked_reward(reward)]), seen, names)
-    rewards = np.array([checked_reward(value) for value in reward], dtype=np.float64)
+    rewards = np.array(checked_rewards(reward), dtype=np.float64)
     belief, context, n = separate(belief), separate(context), len(rewards)
     if not n:
         raise ValueError("Bandit: reward must hold at least one reward, got none")
@@ -159,6 +163,14 @@ def separate(value: Any) -> Any:
     return as_beliefs(value) if several else value
 
 
+def several(reward: Any) -> bool:
+    """Return whether rewards of several rounds are given, rather than one number; also if their lengths differ."""
+    try:
+        return np.ndim(reward) > 0
+    except ValueError:
+        return True
+
+
 def checked_reward(value: Any) -> float:
     """Return a reward as a float that is finite and not too large; True and False count as 1 and 0."""
     if type(value) is not float or not abs(value) <= MAX_REWARD:  # most rewards are plain numbers and skip the checks
@@ -166,6 +178,26 @@ def checked_reward(value: Any) -> float:
         if abs(value) > MAX_REWARD:
             raise ValueError(f"Bandit: reward must be of size {MAX_REWARD:g} at most, got {value}; scale the rewards")
     return float(value)
+
+
+def checked_rewards(values: Any) -> list[float]:
+    """Return rewards as `checked_reward` does; an error names the entry."""
+    out: list[float] = []
+    try:
+        for value in values:
+            out.append(checked_reward(value))  # noqa: PERF401 - the length tells the entry
+    except (TypeError, ValueError) as error:
+        raise _about(error, "reward", len(out)) from None
+    return out
+
+
+def _about(error: Exception, parameter: str, at: int | None = None) -> Exception:
+    """Return an error about something that was read, as one about an argument of `observe`, and an entry of it."""
+    text, name = str(error), parameter if at is None else f"{parameter} at index {at}"
+    for prefix in (f"Bandit: {parameter}", "as_belief: obj"):
+        if text.startswith(prefix):
+            return type(error)(f"Bandit: {name}{text.removeprefix(prefix)}")
+    return type(error)(f"Bandit: {name} must be a belief, got one with an error: {text}")
 
 
 def _of_length(name: str, value: Any, n: int) -> None:
@@ -187,7 +219,12 @@ def _beliefs(belief: Any, n: int, names: tuple[str, ...] | None) -> tuple[Array 
             points = np.empty(0)
         if points.ndim == 2 and points.dtype.kind in "fiub":
             return _check.array("Bandit", "belief", points, (n, "c")), names or columns
-    out = [as_belief(item) for item in items]
+    out: list[Belief] = []
+    try:
+        for item in items:
+            out.append(as_belief(item))  # noqa: PERF401 - the length tells the entry
+    except (TypeError, ValueError) as error:
+        raise _about(error, "belief", len(out)) from None
     names = names or next((own.names for own in out if own.names is not None), None)
     out = [arranged("Bandit", "belief", own, names) for own in out]
     for at, own in enumerate(out):
@@ -202,9 +239,12 @@ def _contexts(context: Any, n: int, dim: int, names: Names) -> tuple[Array | lis
     items, columns = _rows("context", context, names)
     seen: list[Array | Belief | None] = []
     names = names or columns
-    for item in items:
-        revealed, names = (None, names) if item is None else one_context(item, dim, names)
-        seen.append(revealed)
+    try:
+        for item in items:
+            revealed, names = (None, names) if item is None else one_context(item, dim, names)
+            seen.append(revealed)
+    except (TypeError, ValueError) as error:
+        raise _about(error, "context", len(seen)) from None
     points = [item for item in seen if isinstance(item, np.ndarray)]
     return np.stack(points) if len(points) == n else seen, names
 

@@ -19,9 +19,6 @@ from overcast.policies.outlook import Outlook
 
 Samples = int | Literal["t"] | None
 
-# More draws than any memory holds.
-MAX_SAMPLES = 2**31
-
 
 class Choice(NamedTuple):
     """What a round decided.
@@ -172,8 +169,8 @@ def _together(choices: Sequence[Choice]) -> Choice:
 
 
 def draws(samples: Samples, t: int) -> int | None:
-    """Return how many draws of the belief round t takes; None for the exact expectation."""
-    return t if samples == "t" else samples
+    """Return how many draws of the belief round t takes, up to `MAX_SAMPLES`; None for the exact expectation."""
+    return min(t, _check.MAX_SAMPLES) if samples == "t" else samples
 
 
 def start(model: Model, policy: Policy, actions: Array, context_dim: int, trials: int) -> Learner:
@@ -198,10 +195,7 @@ def check_samples(owner: str, samples: Any) -> Samples:
         if samples == "t":
             return "t"
         raise ValueError(f'{owner}: samples must be None, a whole number or "t", got {samples!r}')
-    out = _check.integer(owner, "samples", samples, at_least=1)
-    if out > MAX_SAMPLES:
-        raise ValueError(f"{owner}: samples must be {MAX_SAMPLES} at most, got {_check.short(out)}")
-    return out
+    return _check.samples(owner, samples)
 
 
 def check_pair(owner: str, model: Any, policy: Any) -> None:

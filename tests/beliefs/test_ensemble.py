@@ -3,12 +3,14 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from typing import Any
 
 import numpy as np
 import pytest
 
 from overcast._check import Array
-from overcast.beliefs import Belief, Ensemble
+from overcast.beliefs import Belief, Ensemble, belief_from_json
+from support import refused
 
 POINTS = np.random.default_rng(0).normal(size=(6, 3))
 WEIGHTS = np.array([0.1, 0.2, 0.0, 0.4, 0.3, 0.0])
@@ -141,3 +143,17 @@ def test_the_stated_error_is_that_of_the_context_about_the_mean_of_n_draws() -> 
     np.testing.assert_allclose(centre, POINTS.mean(axis=0))
     np.testing.assert_allclose(size, POINTS.std(axis=0) * np.sqrt(7 / 5))
     np.testing.assert_array_equal(Ensemble([[0.1]] * 3).stated_error(), [[0.1], [0.0]])
+
+
+@pytest.mark.parametrize("points", [[[1e160], [-1e160]], [[1.7e308, 1.0], [-1.7e308, 1.0]], [[1.7e308], [1.6e308]]])
+def test_members_whose_moments_are_not_finite_are_refused(points: Any) -> None:
+    with refused(ValueError, "Ensemble", "points must have a finite mean and variance, got 1"):
+        Ensemble(points)
+    with refused(ValueError, "Ensemble", "finite mean and variance"):
+        belief_from_json({"type": "Ensemble", "points": points, "weights": None})
+
+
+def test_members_that_are_large_and_alike_are_taken() -> None:
+    alike = Ensemble([[1e300], [1e300], [1e300]])
+    assert np.isfinite(alike.cov()).all()
+    assert np.isfinite(Ensemble([[1e153], [-1e153]]).cov()).all()

@@ -8,6 +8,7 @@ import scipy.optimize
 import scipy.stats
 
 from overcast.beliefs import Belief, Ensemble, Gaussian, Mixture, NoClosedForm, PointMass, Quantiles, Sampler
+from support import refused
 
 POINTS = np.random.default_rng(0).normal(size=(6, 2))
 EXAMPLES: list[Belief] = [
@@ -113,3 +114,11 @@ def test_quantiles_need_them_of_all_beliefs() -> None:
 
 def test_repr_is_short_for_many_beliefs() -> None:
     assert repr(Mixture([PointMass(0.0)] * 100)) == "Mixture([100 beliefs], weights=[array of shape (100,)])"
+
+
+def test_beliefs_so_far_apart_that_the_variance_is_not_finite_are_refused() -> None:
+    for size in (1e160, 1.7e308):
+        with refused(ValueError, "Mixture", "beliefs must have a finite mean and variance"):
+            Mixture([PointMass([size]), PointMass([-size])])
+    assert Mixture([PointMass([1e160])]).variance() == 0.0
+    Mixture([Sampler(lambda n, rng: rng.normal(size=(n, 1)), 1), PointMass([1e160])])

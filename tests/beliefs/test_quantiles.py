@@ -10,6 +10,7 @@ import scipy.integrate
 from overcast._check import Array
 from overcast.beliefs import Belief, Quantiles, belief_from_json
 from published import LAWS, PUBLISHED, spread
+from support import refused
 
 LEVELS = [0.05, 0.25, 0.5, 0.9]
 VALUES = np.array([[-1.0, 2.0], [0.5, 2.0], [0.5, 3.5], [4.0, 9.0]])
@@ -178,3 +179,16 @@ def test_other_tails_are_refused(tails: Any) -> None:
         Quantiles([0.1, 0.9], [0.0, 1.0], tails)
     with pytest.raises(ValueError, match='tails must be "none" with levels 0 or 1'):
         Quantiles([0.0, 0.9], [0.0, 1.0], "normal")
+
+
+@pytest.mark.parametrize("size", [1e160, 1.7e308])
+@pytest.mark.parametrize("tails", ["normal", "none"])
+def test_values_whose_moments_are_not_finite_are_refused(size: float, tails: str) -> None:
+    with refused(ValueError, "Quantiles", f"values must have a finite mean and variance, got {size:g}; scale"):
+        Quantiles([0.1, 0.5, 0.9], [-size, 0.0, size], tails)
+    with refused(ValueError, "Quantiles", "finite mean and variance"):
+        belief_from_json({"type": "Quantiles", "levels": [0.1, 0.9], "values": [[-size], [size]], "tails": tails})
+
+
+def test_large_values_with_finite_moments_are_taken() -> None:
+    assert np.isfinite(Quantiles([0.1, 0.9], [-1e152, 1e152]).variance()).all()

@@ -55,7 +55,9 @@ def test_functions_of_the_context() -> None:
     assert Event("temp < 0", NAMES).probability(sampler) == pytest.approx(0.5, abs=0.06)
 
 
-@pytest.mark.parametrize("wrong", ["temp", "rain < 0", "temp < cold", "", "temp = 0"])
+@pytest.mark.parametrize(
+    "wrong", ["temp", "rain < 0", "temp < cold", "", "temp = 0", "temp < nan", "temp > inf", "temp < -inf"]
+)
 def test_what_is_no_comparison_is_refused(wrong: str) -> None:
     with refused(ValueError, "Event", "event must be like 'temp < 0' with one of temp, wind speed", repr(wrong)):
         Event(wrong, NAMES)

@@ -220,6 +220,9 @@ def test_what_does_not_fit_is_refused_and_changes_nothing() -> None:
         oc.Recalibrated().learn(oc.Frozen(scipy.stats.cauchy()), [1.0])
     with refused(ValueError, "Recalibrated", "memory must be >= 2"):
         oc.Recalibrated(memory=1)
+    for memory in (10**9 + 1, 10**29):
+        with refused(ValueError, "Recalibrated", "memory must be 1000000000 at most"):
+            oc.Recalibrated(memory=memory)
     with refused(ValueError, "recalibrate", "one for each of the 1 beliefs"):
         recalibrate([raw], [])
     assert repr(fixed) == before

@@ -127,16 +127,21 @@ def test_calibrate_reads_the_files_that_people_have(tmp_path: Path) -> None:
             "Recalibrated: context must lie within the bounds (1.0",
         ),
         (["--columns", "gauge=run_*", "--event", "wet"], "Event: event must be like 'gauge < 0'"),
+        (["--columns", "gauge=run_*", "--event", "gauge < nan"], "Event: event must be like 'gauge < 0'"),
+        (["--columns", "gauge=run_*", "--memory", "1" * 30], "Recalibrated: memory must be 1000000000 at most"),
+        (["--columns", "gauge=run_*"] * 2, "--columns: expected every column once, got gauge twice"),
+        (["--columns", "gauge=run_a", "--columns", "run_b=run_*"], "every column once, got run_a twice"),
         ([], "expected a column NAME of outcomes"),
     ],
 )
 def test_calibrate_says_in_one_line_what_is_wrong_with_its_options(
     tmp_path: Path, options: list[str], message: str
 ) -> None:
-    code, text, error = command("calibrate", station(tmp_path, 20), *options, "--out", tmp_path)
-    assert (code, text) == (1, "")
-    assert message in error
-    assert error.count("\n") == 1
+    for rows in (20, 5) if message.startswith(("Event", "--")) else (20,):
+        code, text, error = command("calibrate", station(tmp_path, rows), *options, "--out", tmp_path)
+        assert (code, text) == (1, "")
+        assert message in error
+        assert error.count("\n") == 1
 
 
 def test_calibrate_names_what_is_wrong_with_a_file(tmp_path: Path) -> None:

@@ -52,6 +52,17 @@ def test_options_that_an_experiment_does_not_take_are_refused(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("address", ["", "  "])
+def test_an_empty_address_of_a_scheduler_is_refused(address: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["reproduce", "synthetic", "--dask", address])
+    assert caught.value.code == 2
+    out, error = capsys.readouterr()
+    assert out == ""
+    assert error.count("\n") == 1
+    assert "--dask: expected the address of a scheduler" in error
+
+
 def write_movielens(folder: Path, **changed: str) -> None:
     """Write two users, two movies and four ratings, with the text of some files changed."""
     texts = {

@@ -81,7 +81,8 @@ def test_rows_without_an_outcome_are_left_out_and_counted(tmp_path: Path) -> Non
         ("a,a_mean,a_sd\nNA,2,3\n", "got 1 rows, none with an outcome"),
         ("a,a_mean,a_sd\n", "got 0 rows"),
         ("", "got 0 rows"),
-        ("a,a,a_mean,a_sd\n1,1,2,3\n", "a comes twice"),
+        ("a,a,a_mean,a_sd\n1,1,2,3\n", "expected each column once; a comes twice"),
+        ("a,afc.1,afc.01,afc.2\n1,1,2,3\n", "expected every member of a once, got afc.1, afc.01, afc.2"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, text: str, message: str) -> None:

@@ -20,7 +20,7 @@ from overcast.service.engine import Engine, Turn, started
 from overcast.service.errors import Refusal
 from overcast.service.fold import folded
 from overcast.service.store import Row, Snapshots, SqliteStore, Unavailable, open_store
-from service_support import FARM, GAUSSIAN, Api, check_replay, remembered, served
+from service_support import FARM, GAUSSIAN, Api, check_replay, later, remembered, served
 from store_support import row
 
 
@@ -433,15 +433,15 @@ def test_a_log_that_is_shorter_than_before_is_folded_anew(postgres: str, caplog:
 
 
 def test_a_default_that_cannot_count_lets_the_decision_be_forgotten(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with served(tmp_path) as api:
-        api.post("/v1/bandits", FARM | {"wait": 0.2, "default": 1.0})
+        api.post("/v1/bandits", FARM | {"wait": 3600.0, "default": 1.0})
         made = api.decide()["id"]
         part = {"event": "part", "id": made, "reward": 1e200, "part": "a"}  # as an import may bring it
         with caplog.at_level(logging.CRITICAL, "overcast.service"):
             api.engine.do(lambda turn: turn.append("farm", "part", part, made))
-            time.sleep(0.3)
+            later(monkeypatch, 3601.0)
             assert api.get("/v1/bandits/farm").status == 200
             api.decide()
         assert api.get(f"/v1/bandits/farm/decisions/{made}").body["status"] == "expired"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from overcast.service import Settings, erasure
+from overcast.service import Settings, erasure, transfer
 from overcast.service.dashboard.window import latest
 from overcast.service.engine import Engine, started
 from overcast.service.erasure import Span, erase_before, upkeep
@@ -133,12 +133,12 @@ def test_an_import_of_old_entries_lets_the_young_ones_of_others_be(tmp_path: Pat
         api.post("/v1/bandits", FARM)
         ids = [api.decide()["id"] for _ in range(5)]
         api.outcome(ids[0], reward=1.0)
-        lines = [json.loads(line) for line in api.get("/v1/bandits/farm/log").body.splitlines()]
-        old = "\n".join(json.dumps(line | {"time": line["time"] - 100 * day}) for line in lines).encode()
+        rows = transfer.from_jsonl(api.get("/v1/bandits/farm/log").body)
+        old = b"".join(transfer.to_jsonl([row._replace(time=row.time - 100 * day) for row in rows]))
         answer = api.post("/v1/bandits/copy/log", old, headers={"content-type": "application/x-ndjson"})
         assert answer.status == 201
         before, moment = remembered(api.state), time.time() - 30 * day
-        assert erased(api, moment, "farm", "copy") == {"copy": len(lines) - 1}
+        assert erased(api, moment, "farm", "copy") == {"copy": len(rows) - 1}
         assert erased(api, moment, "farm", "copy") == {}
         assert api.get(f"/v1/bandits/farm/decisions/{ids[3]}").status == 200
         assert remembered(folded(api.engine.store.read())) == before
@@ -242,7 +242,7 @@ def check_interrupted(opened: Callable[[], Any], statements: int, caplog: pytest
     assert api.get("/v1/bandits/farm/decisions/d1").body["status"] == "open"
     api.refused(api.get("/v1/bandits/farm/decisions/d2"), 404, "must be one of the bandit")
     lines = [json.loads(line) for line in api.get("/v1/bandits/farm/log").body.splitlines()]
-    assert [line["kind"] for line in lines] == ["create", "decide"]
+    assert [line["kind"] for line in lines] == ["create", "decide", "close"]
     assert len(latest(api.engine.store, "farm", api.state.lives["farm"].position).decisions) == 1
     api.engine.do(lambda turn: api.engine._keep())  # these snapshots are of the new bandit
     before = remembered(api.state)

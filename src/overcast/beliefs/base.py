@@ -26,6 +26,8 @@ STAND_IN_DRAWS = 256
 HTML_ROWS = 12
 # Standard deviations below this share of the mean are rounding: members that were meant to be the same number.
 ROUNDING = 1e-12
+# Values up to this size have moments that floating-point numbers can hold.
+MODERATE = 1e150
 #: the classes of beliefs by their names, which JSON holds
 KINDS: dict[str, type[Belief]] = {}
 
@@ -387,6 +389,21 @@ class Belief(Beliefs):
         from overcast.beliefs.selected import Selected
 
         return Selected(self, order)
+
+
+def check_moments(belief: Belief, parameter: str, values: Array) -> None:
+    """Raise ValueError unless the mean and the variances are finite.
+
+    parameter, values : what the belief is made from
+    """
+    size = float(np.abs(values).max())
+    if size <= MODERATE:
+        return
+    with np.errstate(all="ignore"):
+        finite = np.isfinite(belief.mean()).all() and np.isfinite(belief.variance()).all()
+    if not finite:
+        name = type(belief).__name__
+        raise ValueError(f"{name}: {parameter} must have a finite mean and variance, got {size:g}; scale the contexts")
 
 
 class NoClosedForm(ValueError):  # noqa: N818 - it names a state of affairs, not a mistake

@@ -12,7 +12,7 @@ from scipy.special import ndtri
 from overcast import _check
 from overcast._check import Array
 from overcast.beliefs._coordinates import place_among
-from overcast.beliefs.base import Belief
+from overcast.beliefs.base import Belief, check_moments
 from overcast.beliefs.serialise import fields
 
 # An ensemble counts as a sample from this many effective members on, 1 / sum(weights^2). With fewer, the place of an
@@ -56,6 +56,7 @@ class Ensemble(Belief):
         effective = float(1.0 / (self.weights @ self.weights))
         self.sample_size = effective if effective >= SAMPLE else np.inf
         self._uniform = weights is None or bool((self.weights == self.weights[0]).all())
+        check_moments(self, "points", self.points)
 
     def mean(self) -> Array:
         return self._mean

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from overcast import _check
 from overcast._check import Array
 from overcast.beliefs._coordinates import bisected
 from overcast.beliefs._moments import Powers
-from overcast.beliefs.base import Belief
+from overcast.beliefs.base import Belief, NoClosedForm, check_moments
 from overcast.beliefs.cloud import Cloud, Complex, mixed
 from overcast.beliefs.names import arranged
 from overcast.beliefs.serialise import fields, nested, parts, shown
@@ -49,6 +50,9 @@ class Mixture(Belief):
         #: (j,) the probability of each
         self.weights = _check.weights("Mixture", weights, len(self.beliefs))
         self.exact = all(belief.exact for belief in self.beliefs)
+        if self.exact:
+            with contextlib.suppress(NoClosedForm):
+                check_moments(self, "beliefs", self._means())
 
     def mean(self) -> Array:
         return np.asarray(self.weights @ self._means())

@@ -12,7 +12,7 @@ from overcast import _check
 from overcast._check import Array
 from overcast.beliefs import _moments, _runs
 from overcast.beliefs._moments import Powers
-from overcast.beliefs.base import Belief
+from overcast.beliefs.base import Belief, check_moments
 from overcast.beliefs.cloud import Complex
 from overcast.beliefs.independent import Independent
 from overcast.beliefs.point import PointMass
@@ -55,6 +55,7 @@ class Quantiles(Belief):
         self.tails = _tails(tails, self.levels)
         self.dim = self.values.shape[1]
         self._run = _runs.of(self.levels, self.tails)
+        check_moments(self, "values", self.values)
 
     def mean(self) -> Array:
         return np.asarray(self._run.table(self.values, 1)[1])
@@ -132,7 +133,7 @@ def _values(values: ArrayLike, levels: Array) -> Array:
     if out.ndim == 1 and len(out) == len(levels):
         out = out[:, None]
     out = _check.checked("Quantiles", "values", out, (len(levels), "c"))
-    for at, i in np.argwhere(np.diff(out, axis=0) < 0)[:1].tolist():
+    for at, i in np.argwhere(out[1:] < out[:-1])[:1].tolist():
         got = f"{out[at + 1, i]} at level {levels[at + 1]} after {out[at, i]} at level {levels[at]} in column {i}"
         raise ValueError(f"Quantiles: values must not decrease along levels, got {got}")
     return out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Callable, Sequence
@@ -48,6 +49,8 @@ class Event:
         try:
             name, relation, number = match.groups() if match else ("", "", "")
             self._at, self._relation, self._bound = list(names).index(name), relation, float(number)
+            if not math.isfinite(self._bound):
+                raise ValueError
         except ValueError:
             known = ", ".join(names)
             raise ValueError(f"Event: event must be like '{names[0]} < 0' with one of {known}, got {given!r}") from None

@@ -18,6 +18,8 @@ from overcast.calibration.track import LearntTrack, Track
 
 # Larger forecasts and outcomes would overflow when their squares are added up.
 MAX_SIZE = 1e150
+# Largest memory in numbers of outcomes.
+MAX_MEMORY = 1_000_000_000
 # A spread below this share of the corrected one counts as none: stretching it would blow up rounding errors.
 NEGLIGIBLE = 1e-9
 
@@ -38,7 +40,7 @@ class Recalibrated:
 
     Parameters
     ----------
-    memory : None to learn it; or how many of the latest outcomes to go by
+    memory : None to learn it; or how many of the latest outcomes to go by, from 2 to a thousand million
     bounds : (low, high) of all outcomes, None for no bound, or one such pair per dimension: (0, None) for rain.
         Corrected beliefs are ensembles within the bounds, with their share of members on a bound
 
@@ -57,6 +59,9 @@ class Recalibrated:
 
     def __init__(self, memory: int | None = None, bounds: Any = None) -> None:
         self.memory = None if memory is None else _check.integer("Recalibrated", "memory", memory, at_least=2)
+        if self.memory is not None and self.memory > MAX_MEMORY:
+            got = _check.short(self.memory)
+            raise ValueError(f"Recalibrated: memory must be {MAX_MEMORY} at most, got {got}; leave it out to learn it")
         self._ranges = ranges(bounds)
         self._tracks: tuple[Track | LearntTrack, ...] = ()
 

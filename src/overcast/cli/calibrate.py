@@ -60,11 +60,16 @@ def add_to(commands: Commands) -> None:
 
 
 def _run(args: argparse.Namespace) -> None:
+    from overcast.calibration import Recalibrated
+    from overcast.calibration.occurrence import Event
     from overcast.datasets.forecasts import read_forecasts
     from overcast.experiments.comparisons import calibrate
 
     record = read_forecasts(args.file, columns=args.columns, by=args.by)
     bounds = _bounds(args.bounds, record.names)
+    Recalibrated(args.memory, bounds)  # both raise an error for options that mean nothing, also if outcomes are few
+    if args.event is not None:
+        Event(args.event, record.names)
     folder = made(args.out / "calibrate")
     if len(record.outcomes) < FEW:
         _too_few(record, args.json)

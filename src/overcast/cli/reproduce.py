@@ -57,10 +57,18 @@ def add_to(commands: Commands) -> None:
     parser.add_argument(
         "--workers", metavar="N", type=whole, default=os.cpu_count() or 1, help="processes (%(default)s)"
     )
-    parser.add_argument("--dask", metavar="ADDRESS", help="run on the workers of this Dask scheduler instead")
+    parser.add_argument(
+        "--dask", metavar="ADDRESS", type=_address, help="run on the workers of this Dask scheduler instead"
+    )
     parser.add_argument("--quick", action="store_true", help="{trials} trials of {steps} steps".format(**QUICK))
     add_json(parser)
     parser.set_defaults(run=_run)
+
+
+def _address(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError(f"expected the address of a scheduler, e.g. tcp://10.0.0.5:8786, got {text!r}")
+    return text
 
 
 def _run(args: argparse.Namespace) -> None:

@@ -43,7 +43,11 @@ class Quantity:
 def quantities(path: Path, columns: Sequence[str], given: Sequence[str] = ()) -> list[Quantity]:
     """Return the quantities of a table, as the names of its columns tell or as `given` says, OUTCOME=PATTERN each."""
     if given:
-        return [_given(path, columns, text) for text in given]
+        chosen = [_given(path, columns, text) for text in given]
+        for used in ([one.name for one in chosen], [column for one in chosen for column in one.columns]):
+            if twice := next((name for name in used if used.count(name) > 1), None):
+                raise ValueError(f"--columns: expected every column once, got {twice} twice")
+        return chosen
     found = [one for name in columns if (one := _named(path, name, columns)) is not None]
     found = found or _beside_outcome(path, columns)
     if not found:
@@ -82,7 +86,11 @@ def _of(path: Path, name: str, matched: list[str]) -> Quantity:
 
 def _named(path: Path, name: str, columns: Sequence[str]) -> Quantity | None:
     """Return the quantity whose forecasts have its name in theirs."""
-    numbered = {int(m[1]): c for c in columns if (m := re.fullmatch(re.escape(name) + r"fc\.?(\d+)", c))}
+    members = [(int(m[1]), c) for c in columns if (m := re.fullmatch(re.escape(name) + r"fc\.?(\d+)", c))]
+    numbered = dict(members)
+    if len(numbered) < len(members):
+        got = ", ".join(column for _, column in members)
+        raise files.bad(path, 1, f"expected every member of {name} once, got {got}; rename or drop one")
     if numbered:
         first = 0 if 0 in numbered else 1
         gaps = [i for i in range(first, first + len(numbered)) if i not in numbered]

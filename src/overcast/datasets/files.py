@@ -61,7 +61,8 @@ def table(path: Path, needed: Sequence[str], mark: str = ",") -> Iterator[tuple[
     wrong += [f"{name} comes twice" for name in columns if columns.count(name) > 1]
     if wrong:
         found = ", ".join(columns) or "none"
-        raise bad(path, number, f"expected columns {', '.join(needed)}; {wrong[0]}; found {found}")
+        expected = f"columns {', '.join(needed)}" if needed else "each column once"
+        raise bad(path, number, f"expected {expected}; {wrong[0]}; found {found}")
     for number, text in numbered:
         cells = _cells(path, number, text, mark)
         if len(cells) != len(columns):

@@ -88,7 +88,7 @@ class FeatureMap(ABC):
 
     def sampled(self, actions: ArrayLike, belief: Belief, samples: int, rng: np.random.Generator) -> Array:
         """Return psi-tilde, the average of phi over `samples` draws (section 4): (k, a) gives (k, d)."""
-        return self._of_all(actions, belief, _check.integer(type(self).__name__, "samples", samples, at_least=1), rng)
+        return self._of_all(actions, belief, _check.samples(type(self).__name__, samples), rng)
 
     def _of_all(self, actions: ArrayLike, belief: Belief, samples: int | None = None, rng: Any = None) -> Array:
         name = type(self).__name__

@@ -178,7 +178,7 @@ class Kernel(AnyKernel):
 
     def sampled(self, left: Sequence[Belief], right: Sequence[Belief], samples: int, rng: np.random.Generator) -> Array:
         """Return the same between the empirical distributions of `samples` draws of each belief, shape (n, m)."""
-        samples = _check.integer(type(self).__name__, "samples", samples, at_least=1)
+        samples = _check.samples(type(self).__name__, samples)
         weights = np.full(samples, 1.0 / samples)
         draws = [[belief.sample(samples, rng) for belief in side] for side in self._beliefs(left, right)]
         return self._over_atoms(lambda atom: [[atom.embed_points(points, weights) for points in s] for s in draws])

@@ -7,13 +7,14 @@ the same state, to the byte.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
 
 from overcast import events
 from overcast._check import Array
+from overcast._memory import MAX_COUNT
 from overcast.bandit import Bandit
 from overcast.decision import Decision
 from overcast.service.keys import Key
@@ -79,13 +80,22 @@ class Terms(msgspec.Struct, omit_defaults=True):
     explain: bool = True
 
 
+#: a number of things that happened
+Count = Annotated[int, msgspec.Meta(ge=0, le=MAX_COUNT)]
+
+
 class Counts(msgspec.Struct):
     """How often what happened to a bandit."""
 
-    decisions: int = 0
-    outcomes: int = 0
-    cancelled: int = 0
-    expired: int = 0
+    decisions: Count = 0
+    outcomes: Count = 0
+    cancelled: Count = 0
+    expired: Count = 0
+
+    @property
+    def ended(self) -> int:
+        """The number of decisions that are no longer open."""
+        return self.outcomes + self.cancelled + self.expired
 
 
 class Life:
@@ -272,12 +282,14 @@ def folded(rows: Iterable[Row], state: State | None = None) -> State:
 
 
 def replayable(rows: Iterable[Row], bandit: str) -> tuple[events.Event, list[events.Event]]:
-    """Return the configuration of a bandit and its events, as `overcast.replay` takes them."""
+    """Return the configuration of a bandit and its events, chained and closed, as `overcast.replay` takes them."""
     own = [(row.kind, _read(row.body)) for row in rows if row.bandit == bandit]
     if "create" not in {kind for kind, _ in own}:
         raise ValueError(f"log: must hold the beginning of {bandit!r} to be replayed, got one that is erased in part")
-    given = next(event["config"] for kind, event in own if kind == "create")
-    return given, [event for kind, event in own if kind not in OWN]
+    out = [next(event["config"] for kind, event in own if kind == "create")]
+    for event in [*(event for kind, event in own if kind not in OWN), events.closed()]:
+        out.append(events.chained(event, after=out[-1]))
+    return out[0], out[1:]
 
 
 def detail(decision: Decision) -> bytes:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from overcast import events
+from overcast._memory import MAX_COUNT
 from overcast._storage import from_config
 from overcast.bandit import Bandit
 from overcast.beliefs import Belief
@@ -44,10 +45,10 @@ class Comparison(msgspec.Struct):
     outcomes, gain, squares : outcomes from which a difference can be estimated, and the sums of it and of its square
     """
 
-    decisions: int = 0
-    agreed: int = 0
+    decisions: Annotated[int, msgspec.Meta(ge=0, le=MAX_COUNT)] = 0
+    agreed: Annotated[int, msgspec.Meta(ge=0, le=MAX_COUNT)] = 0
     expected: float = 0.0
-    outcomes: int = 0
+    outcomes: Annotated[int, msgspec.Meta(ge=0, le=MAX_COUNT)] = 0
     gain: float = 0.0
     squares: float = 0.0
 

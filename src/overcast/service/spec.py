@@ -143,12 +143,17 @@ def _described(name: str, value: T, kind: Any) -> T:
     return value
 
 
+def check_samples(samples: Any) -> None:
+    """Raise ValueError for more draws of a belief than the service makes."""
+    if isinstance(samples, int) and samples > LARGEST:
+        raise ValueError(f"bandit: samples must be {LARGEST} at most, got {_check.short(samples)}")
+
+
 def configuration(
     actions: Any, model: Model, policy: Policy, samples: int | str | None, seed: int, recalibrate: bool
 ) -> events.Event:
     """Return the configuration of a bandit as `events.config` writes it."""
-    if isinstance(samples, int) and samples > LARGEST:
-        raise ValueError(f"bandit: samples must be {LARGEST} at most, got {samples}")
+    check_samples(samples)
     out = events.config(actions, model, policy, samples, seed, recalibrate)  # type: ignore[arg-type]
     if out["model"] is None or out["policy"] is None:
         raise ValueError("bandit: model and policy must not hold code, got some that do")

@@ -48,7 +48,7 @@ def simulate(
 
     Parameters
     ----------
-    samples : None for the exact expectation, L for the average of L draws per round, "t" for L = t
+    samples : None for the exact expectation, L for the average of L draws per round, a million at most; "t" for L = t
     setting : "exact" shows c_t before the decision, "observed" after it, "hidden" never
     executor : any `concurrent.futures.Executor` (of Dask: `client.get_executor()`), which gets batches of trials;
         None runs here

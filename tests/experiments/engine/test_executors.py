@@ -33,7 +33,7 @@ def test_numbers_do_not_depend_on_where_they_are_computed(small: Experiment, tmp
             there = run(experiment, tmp_path / where, workers, lambda: None)
     else:
         with (
-            LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,  # type: ignore[no-untyped-call]
+            LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,  # type: ignore[no-untyped-call]
             dask_executor(cluster.scheduler_address) as workers,
         ):
             there = run(experiment, tmp_path / where, workers, lambda: None)
@@ -54,7 +54,7 @@ def test_parts_under_way_on_dask_are_finished_and_kept_at_an_interrupt(tmp_path:
 
     jobs = {tmp_path / f"{i}.npz": 0.3 * i for i in range(6)}
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,  # type: ignore[no-untyped-call]
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster,  # type: ignore[no-untyped-call]
         dask_executor(cluster.scheduler_address) as workers,
     ):
         assert workers.number() == 2

@@ -6,6 +6,7 @@ import copy
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -377,3 +378,19 @@ def test_curved_rewards_without_a_number() -> None:
     )
     assert own < 1.3 * tuned
     assert own < 0.5 * linear
+
+
+@pytest.mark.parametrize("policy", [oc.UCB(), oc.IDS(), oc.MostlyGreedy(), oc.Thompson()], ids=repr)
+@pytest.mark.parametrize("kernel", [None, Product(RBF(1.0), RBF(1.0))], ids=repr)
+@pytest.mark.parametrize("size", [1e-130, 1e-151, 1e-153, 1e-170, 1e-199, 1e-201, 1e-300, 5e-324])
+def test_rewards_so_small_that_their_squares_vanish_are_decided_by(size: float, kernel: Any, policy: Any) -> None:
+    bandit = oc.Bandit(np.array([[1.0, 0.0], [0.0, 1.0]]), oc.KernelModel(kernel), policy, seed=1)
+    rng = np.random.default_rng(0)
+    for t in range(12):
+        context = rng.normal(size=2)
+        decision = bandit.decide(oc.Gaussian(context, 0.1))
+        reward = size * (1.0 + abs(context[0])) if t < 6 else size * (context[decision.index] + rng.normal())
+        bandit.learn(decision, reward, context=context if t % 3 else None)
+    found = oc.Bandit.from_bytes(bandit.to_bytes()).estimate([0.5, 0.5])
+    assert np.isfinite(found.mean).all()
+    assert (found.width > 0.0).all()

@@ -9,7 +9,7 @@ import pytest
 
 import overcast as oc
 from overcast.service.errors import Refusal
-from overcast.service.routes.beliefs import given_belief
+from overcast.service.routes.beliefs import given_belief, with_floats
 from overcast.service.settings import Limits
 
 
@@ -38,3 +38,13 @@ def test_what_is_no_belief_is_refused(data: Any) -> None:
     with pytest.raises(Refusal) as caught:
         given_belief(data, Limits())
     assert (caught.value.status, caught.value.field) == (422, "belief")
+
+
+def test_whole_numbers_in_a_belief_become_floats() -> None:
+    data: dict[str, Any] = {"type": "x", "mean": [1, 2.5, True], "cov": [[1.0, 2.0], [3, None]], "n": 10**30}
+    found = with_floats(data)
+    assert found == data
+    assert [type(one) for one in found["mean"]] == [float, float, bool]
+    assert [type(one) for one in found["cov"][1]] == [float, type(None)]
+    assert found["cov"][0] is data["cov"][0]
+    assert type(found["n"]) is int

@@ -9,6 +9,7 @@ import pytest
 
 import overcast as oc
 from overcast.service import Limits, Settings
+from overcast.service.routes import decisions
 from overcast.service.store import open_store
 from service_support import FARM, GAUSSIAN, Answer, Api, check_replay, served
 
@@ -30,6 +31,33 @@ def test_the_position_is_that_of_the_row_before(api: Api) -> None:
     position = api.state.position
     assert api.decide()["position"] == position
     assert api.decide()["position"] == position + 1
+
+
+def test_whole_numbers_and_floats_are_the_same_request(api: Api) -> None:
+    forms: list[tuple[Any, Any]] = [
+        ([20, 1], [20.0, 1.0]),
+        ([[20, 1], [21, 2]], [[20.0, 1], [21.0, 2.0]]),
+        (
+            {"type": "Gaussian", "mean": [20, 1], "cov": [4, 1]},
+            {"type": "Gaussian", "mean": [20.0, 1], "cov": [4.0, 1]},
+        ),
+    ]
+    for i, pair in enumerate(forms):
+        for one, other in (pair, pair[::-1]):
+            id_ = f"d{i}{one is pair[0]}"
+            first = api.decide(belief=one, id=id_)
+            with api.unchanged():
+                assert api.decide(belief=other, id=id_) == first
+
+
+def test_a_request_of_an_earlier_release_is_known_by_its_numbers_as_they_were_sent(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(decisions, "with_floats", lambda data: data)
+        first = api.decide(belief=[20, 1], id="early")
+    with api.unchanged():
+        assert api.decide(belief=[20, 1], id="early") == first
 
 
 @pytest.mark.parametrize("header", [True, False])

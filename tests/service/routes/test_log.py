@@ -114,7 +114,8 @@ def test_a_log_that_was_erased_in_part_comes_back_too(api: Api) -> None:
 def test_lines_are_events(api: Api) -> None:
     api.outcome(api.decide(id="a")["id"], reward=1.0)
     lines = [json.loads(line) for line in api.get(LOG).body.splitlines()]
-    assert [line["kind"] for line in lines] == ["create", "decide", "learn"]
+    assert [line["kind"] for line in lines] == ["create", "decide", "learn", "close"]
+    assert [line["number"] for line in lines] == [1, 2, 3, 4]
     assert lines[1]["body"]["decision"]["id"] == lines[1]["decision"] == "a"
     assert lines[2]["body"]["reward"] == 1.0
 
@@ -128,7 +129,9 @@ def test_an_export_is_filtered_by_time(api: Api) -> None:
     def ids(query: str) -> list[Any]:
         answer = api.get(f"{LOG}{query}")
         assert answer.status == 200
-        return [json.loads(line)["decision"] for line in answer.body.splitlines()]
+        lines = [json.loads(line) for line in answer.body.splitlines()]
+        assert lines.pop()["kind"] == "close"
+        return [line["decision"] for line in lines]
 
     expected = [row.decision for row in rows if first <= row.time < last]
     assert ids(f"?from={first!r}&to={last!r}") == expected
@@ -159,6 +162,13 @@ def test_wrong_queries(api: Api, query: str, word: str) -> None:
     api.refused(api.get(f"{LOG}?%ff=1"), 400, "UTF-8")
 
 
+def _lines(api: Api) -> list[Any]:
+    """Return the export as an earlier release wrote it, so that lines can be changed."""
+    lines = [json.loads(line) for line in api.get(LOG).body.splitlines()]
+    bare = [{name: value for name, value in line.items() if name not in transfer.LINK} for line in lines]
+    return [line for line in bare if line["kind"] != transfer.CLOSE]
+
+
 def _import(api: Api, lines: list[Any], name: str = "copy") -> Answer:
     raw = b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
     return api.post(f"/v1/bandits/{name}/log", raw, headers=JSONL)
@@ -166,7 +176,7 @@ def _import(api: Api, lines: list[Any], name: str = "copy") -> Answer:
 
 def test_wrong_logs_change_nothing(api: Api) -> None:
     api.outcome(api.decide(id="a")["id"], reward=1.0)
-    lines = [json.loads(line) for line in api.get(LOG).body.splitlines()]
+    lines = _lines(api)
     create, decide, learn = lines
 
     def without(line: Any, name: str) -> Any:
@@ -182,6 +192,8 @@ def test_wrong_logs_change_nothing(api: Api) -> None:
     part = changed(learn, kind="part", body=event)
     code = changed(create)
     code["body"]["config"]["model"]["features"] = {"type": "features.Function", "fn": "os.system", "dim": 1}
+    many = changed(create)
+    many["body"]["config"]["samples"] = 10**9
     other = changed(create)
     other["body"]["config"]["policy"] = {"type": "policies.Outlook"}
     wide = changed(create)
@@ -210,6 +222,8 @@ def test_wrong_logs_change_nothing(api: Api) -> None:
         ([create, changed(decide, time=1e15)], "year 9999"),
         ([create, changed(decide, time=-1.0)], "1970"),
         ([create, changed(decide, version="\0")], "version"),
+        *(([create, changed(decide, body=deeper(decide, samples=n))], "100000 at most") for n in (100_001, 10**30)),
+        ([many], "100000 at most"),
         ([code], "holds code"),
         ([other], "type must be one of"),
         ([wide], "dimensions at most"),
@@ -225,6 +239,68 @@ def test_wrong_logs_change_nothing(api: Api) -> None:
         api.refused(api.post("/v1/bandits/copy/log", b"{}"), 415, "application/x-ndjson or")
         api.refused(_import(api, lines, "a b"), 422, "must match")
     assert _import(api, lines).status == 201
+
+
+def test_a_base_cannot_claim_what_cannot_have_happened(api: Api) -> None:
+    _live(api)
+    middle = [row.time for row in api.engine.store.read()][12]
+    api.post("/v1/bandits/farm/erase", {"before": middle})
+    lines = _lines(api)
+    (base,) = (line for line in lines if line["kind"] == "base")
+    head, _, file = base64.b64decode(base["detail"]).partition(b"\n")
+    told = json.loads(head)
+
+    def claimed(**parts: Any) -> Answer:
+        changed = b"\n".join([json.dumps(told | parts).encode(), file])
+        detail = base64.b64encode(changed).decode()
+        return _import(api, [line | {"detail": detail} if line is base else line for line in lines])
+
+    counts, compared = told["counts"], told["shadow"]["compared"]
+    with api.unchanged():
+        for name in counts:
+            for value in (-5, 10**30, counts[name] + 1):
+                api.refused(claimed(counts=counts | {name: value}), 422, "row 1 (base)")
+        for name in ("decisions", "agreed", "outcomes"):
+            for value in (-5, 10**30):
+                shadow = told["shadow"] | {"compared": compared | {name: value}}
+                api.refused(claimed(shadow=shadow), 422, "row 1 (base)")
+    assert claimed().status == 201
+
+
+def test_an_event_far_larger_than_any_request_is_refused(api: Api) -> None:
+    lines = _lines(api)
+    lines.append(lines[0] | {"kind": "end", "body": {"event": "end", "x": [{}] * 3_000_000}})
+    with api.unchanged():
+        api.refused(_import(api, lines), 422, "8000000 characters at most")
+
+
+def test_blank_lines_take_no_memory() -> None:
+    raw = b"\n" * 1_000_000
+    tracemalloc.start()
+    assert transfer.from_jsonl(raw) == []
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100_000
+
+
+@pytest.mark.parametrize("form", transfer.FORMATS)
+def test_a_damaged_log_is_refused_and_the_row_is_named(api: Api, form: str) -> None:
+    _live(api)
+    headers = {"jsonl": JSONL, "parquet": PARQUET}[form]
+    raw = api.get(f"{LOG}?format={form}").body
+    with api.unchanged():
+        for damaged in (raw[:-20], raw[: len(raw) // 2], b""):
+            answer = api.post("/v1/bandits/copy/log", damaged, headers=headers)
+            assert answer.status in (400, 422)
+        if form == "jsonl":
+            lines = raw.splitlines(keepends=True)
+            without = b"".join([*lines[:4], *lines[5:]])
+            answer = api.post("/v1/bandits/copy/log", without, headers=headers)
+            api.refused(answer, 400, "row 5 must have this number, got 6; rows were lost, repeated or moved")
+            cut = api.post("/v1/bandits/copy/log", b"".join(lines[:-1]), headers=headers)
+            api.refused(cut, 400, "the end of the file is lost")
+            other = b"".join(lines).replace(b'"reward":0.5', b'"reward":0.7', 1)
+            api.refused(api.post("/v1/bandits/copy/log", other, headers=headers), 400, "it is damaged")
 
 
 def test_a_row_is_checked_before_anything_is_written() -> None:

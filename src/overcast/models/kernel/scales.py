@@ -10,6 +10,10 @@ import numpy as np
 from overcast._check import Array
 from overcast.models.prior import LOG_PRIOR, RATIOS, SMALLEST_NOISE
 
+# Rewards, and differences between them, that are smaller than this count as zero: the squares of larger ones, times the
+# smallest share of noise, are numbers above zero.
+SMALLEST_SIZE = 1e-152
+
 
 class Scales(NamedTuple):
     """What rewards say about their scales.
@@ -41,7 +45,7 @@ def averaged(gram: Array, rewards: Array) -> Scales | None:
     t, size = len(rewards), float(gram.trace()) / len(rewards)
     centred = rewards - rewards.mean()
     unit = float(np.abs(centred).max())
-    if not unit > 1e-14 * float(np.abs(rewards).max()) or not size > 0.0:
+    if not unit > max(SMALLEST_SIZE, 1e-14 * float(np.abs(rewards).max())) or not size > 0.0:
         return None
     values, vectors = np.linalg.eigh(gram)
     ridges = size / RATIOS

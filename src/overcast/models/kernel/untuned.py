@@ -25,7 +25,7 @@ from overcast.models.kernel.learner import View as Embedded
 from overcast.models.kernel.lengths import Lengths
 from overcast.models.kernel.likelihood import Rounds
 from overcast.models.kernel.past import room
-from overcast.models.kernel.scales import averaged
+from overcast.models.kernel.scales import SMALLEST_SIZE, averaged
 from overcast.models.prior import CENTRE
 
 if TYPE_CHECKING:
@@ -170,7 +170,8 @@ class UntunedLearner(KeepsRounds):
         inner, reference = (self.inner, self._reference) if t else (self._first(own), reward)
         inner.learn(own, reward - reference)
         if not t:
-            self.inner, self._reference, self._noise2 = inner, reference, reward * reward or 1.0
+            noise2 = reward * reward if abs(reward) > SMALLEST_SIZE else 1.0
+            self.inner, self._reference, self._noise2 = inner, reference, noise2
         self._extend(reward)
 
     def _extend(self, reward: float) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from overcast._memory import MAX_COUNT
 from overcast.adapters import as_belief
 from overcast.beliefs import Belief, belief_from_json
 from overcast.service.errors import Refusal, refusing
@@ -33,3 +34,12 @@ def _named(data: Any) -> Any:
     if not isinstance(data, dict):
         return data
     return {name: belief_from_json(one) if isinstance(one, dict) else one for name, one in data.items()}
+
+
+def with_floats(data: Any) -> Any:
+    """Return JSON data with floats for whole numbers, since 1 and 1.0 mean the same in a belief."""
+    if isinstance(data, dict):
+        return {name: with_floats(one) for name, one in data.items()}
+    if isinstance(data, list):
+        return data if set(map(type, data)) == {float} else [with_floats(one) for one in data]
+    return float(data) if type(data) is int and abs(data) <= MAX_COUNT else data

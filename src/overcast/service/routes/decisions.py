@@ -17,7 +17,7 @@ from overcast.service.errors import LIBRARY, Refusal, refusing
 from overcast.service.fold import Life, Made, answered, detail, details
 from overcast.service.http import Call, Operation, Parameter, Reply, converted, digest
 from overcast.service.routes.bandits import BANDIT, labels
-from overcast.service.routes.beliefs import given_belief
+from overcast.service.routes.beliefs import given_belief, with_floats
 from overcast.service.settings import Limits
 from overcast.service.store.base import Row
 
@@ -54,9 +54,10 @@ def made(turn: Turn, name: str, asked: m.NewDecision, header: str | None, limits
         raise Refusal(422, "decision: costs are not offered by this version; leave them out", "costs")
     if header is not None and asked.id is not None and header != asked.id:
         raise Refusal(422, "decision: id must be that of the header Idempotency-Key, or left out", "id")
-    id_, request = asked.id or header, digest([asked.belief, asked.available])
+    id_, request = asked.id or header, digest([with_floats(asked.belief), asked.available])
     if id_ is not None and (known := _known(turn, life, id_)) is not None:
-        if known.request != request:
+        # Logs of earlier releases told 1 from 1.0.
+        if known.request != request and known.request != digest([asked.belief, asked.available]):
             raise Refusal(409, f"decision: id must be new for another request, got {id_!r} again", "id")
         return _told(id_, known)
     if life.retired:

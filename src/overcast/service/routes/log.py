@@ -49,6 +49,8 @@ class _End(msgspec.Struct):
     expired: bool = False
 
 
+#: how many times the bytes of a request its event may have: 1e15 becomes 1000000000000000.0
+EVENT = 8
 #: what the service adds to events of the library, and needs
 _FORMS = {"decide": _Decide, "part": _Part, "learn": _End, "forget": _End}
 
@@ -161,6 +163,8 @@ def checked(rows: list[Row], name: str, known: bytes | None, limits: Limits) -> 
         row = given
         try:
             row = _at(given, name, at + 1)
+            if len(row.body) > EVENT * limits.body:
+                raise ValueError(f"the event must have {EVENT * limits.body} characters at most")
             _check(row, msgspec.json.decode(row.body), limits)
             state.apply(row)
             _check_life(state.lives[name], row)
@@ -204,6 +208,10 @@ def _check(row: Row, event: Any, limits: Limits) -> None:
         for home, field in (("policies", "policy"), ("models", "model")):
             if made.get(field) is not None:
                 spec.build(home, made[field])
+    drawn = {"create": ("config", "samples"), "decide": ("decision", "samples")}
+    if row.kind in drawn:
+        home, field = drawn[row.kind]
+        spec.check_samples(event[home][field])
     if row.kind in ("create", "add"):
         vectors = (event["config"] if row.kind == "create" else event)["vectors"] or event.get("names") or []
         if len(vectors) > limits.actions or max((len(one) for one in vectors), default=0) > limits.dimensions:
@@ -218,6 +226,8 @@ def _check_life(life: Life, row: Row) -> None:
         known, told = len(life.bandit.actions), 0 if row.detail is None else details(row.detail).shape[1]
         if told > known or (choice is not None and not 0 <= choice.index < known):
             raise ValueError(f"detail and shadow must be about the {known} actions")
+    if row.kind == "base" and life.counts.decisions != life.counts.ended + len(life.open):
+        raise ValueError("decisions must be as many as those that ended or are open")
     if row.kind in ("base", "create", "terms", "part"):
         waiting = [life.open[row.decision]] if row.decision is not None else list(life.open.values())
         if not all(0.0 <= time < m.END for time in (life.created, *(one.time for one in waiting))):

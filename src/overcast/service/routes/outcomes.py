@@ -12,7 +12,7 @@ from overcast.service.engine import Turn
 from overcast.service.errors import Refusal, refusing
 from overcast.service.http import Call, Operation, Reply, converted, digest
 from overcast.service.routes.bandits import BANDIT
-from overcast.service.routes.beliefs import read_belief
+from overcast.service.routes.beliefs import read_belief, with_floats
 from overcast.service.routes.decisions import ONE, check_id, unknown_decision
 
 
@@ -46,7 +46,7 @@ def taken(turn: Turn, bandit: str, id_: str, asked: m.NewOutcome) -> m.OutcomeTa
     """Take in an outcome, once."""
     life = turn.life(bandit)
     check_id(id_)
-    request = digest([asked.reward, asked.context, asked.final, asked.part])
+    request = digest([asked.reward, with_floats(asked.context), asked.final, asked.part])
     waiting = life.open.get(id_)
     if waiting is None:
         return _again(turn, bandit, id_, asked, request)
@@ -85,7 +85,8 @@ def _again(turn: Turn, bandit: str, id_: str, asked: m.NewOutcome, request: str)
         if row.kind not in ("part", "learn"):
             continue
         total = event["reward"] if row.kind == "learn" else total + event["reward"]
-        if event.get("request") == request:
+        # Logs of earlier releases told 1 from 1.0.
+        if event.get("request") in (request, digest([asked.reward, asked.context, asked.final, asked.part])):
             return m.OutcomeTaken(id_, True, row.kind == "learn", total)
         if row.kind == "part" and event["part"] == asked.part:
             raise _other(id_, asked)
