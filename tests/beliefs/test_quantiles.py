@@ -10,6 +10,7 @@ import scipy.integrate
 from overcast._check import Array
 from overcast.beliefs import Belief, Quantiles, belief_from_json
 from published import LAWS, PUBLISHED, spread
+from support import refused
 
 LEVELS = [0.05, 0.25, 0.5, 0.9]
 VALUES = np.array([[-1.0, 2.0], [0.5, 2.0], [0.5, 3.5], [4.0, 9.0]])
@@ -178,3 +179,13 @@ def test_other_tails_are_refused(tails: Any) -> None:
         Quantiles([0.1, 0.9], [0.0, 1.0], tails)
     with pytest.raises(ValueError, match='tails must be "none" with levels 0 or 1'):
         Quantiles([0.0, 0.9], [0.0, 1.0], "normal")
+
+
+def test_levels_in_percent_are_refused_with_what_to_write() -> None:
+    levels = [10, 50, 90]
+    with refused(ValueError, "Quantiles", "got 10.0 at index 0; write np.divide(levels, 100) for percents"):
+        Quantiles(levels, [1.0, 2.0, 4.0])
+    np.testing.assert_allclose(Quantiles(np.divide(levels, 100), [1.0, 2.0, 4.0]).levels, [0.1, 0.5, 0.9])
+    for other in ([0.1, 0.5, 900.0], [-10.0, 50.0]):
+        with pytest.raises(ValueError, match=r"lie in \[0, 1\], got [^;]+$"):
+            Quantiles(other, other)

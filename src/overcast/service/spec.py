@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from overcast import _check, confidence, events, features, kernels, models, policies
 from overcast._storage import config as encoded
+from overcast.calibration import Recalibrated
 from overcast.models.base import Model
 from overcast.policies.base import Policy
 
@@ -144,7 +145,7 @@ def _described(name: str, value: T, kind: Any) -> T:
 
 
 def configuration(
-    actions: Any, model: Model, policy: Policy, samples: int | str | None, seed: int, recalibrate: bool
+    actions: Any, model: Model, policy: Policy, samples: int | str | None, seed: int, recalibrate: bool | Recalibrated
 ) -> events.Event:
     """Return the configuration of a bandit as `events.config` writes it."""
     if isinstance(samples, int) and samples > LARGEST:
