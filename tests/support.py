@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.stats
 from numpy.typing import ArrayLike
 
+import overcast as oc
 from overcast._check import Array
 from overcast.models import Estimate
 from overcast.policies import Outlook
@@ -77,3 +80,11 @@ class Given:
 def linear_map(draw: Any, n: int) -> Array:
     """Return M (n, ...) with draw(rng) = z M for the at most n normal numbers z that it takes."""
     return np.stack([draw(Given(row)) for row in np.eye(n)])
+
+
+def follow(read: Callable[..., Any], obj: Any, write: str, **names: Any) -> Any:
+    """Expect that `read` refuses an object with this advice, and return what the advice gives when it is followed."""
+    with refused(ValueError, "as_belief", write):
+        read(obj)
+    known = {"oc": oc, "np": np, "pd": pd, "scipy": scipy, "obj": obj, "frame": obj, "row": obj}
+    return eval(write, known | names)

@@ -182,7 +182,7 @@ MEMBERS = xr.DataArray([[1.0, 2.0, 4.0], [0.5, 0.0, 0.1]], dims=("variable", "me
         MEMBERS.to_dataset("variable"),
         pd.DataFrame([[1.0, 2.0]]),
         scipy.stats.multivariate_normal([1, 2]),
-        (1, 2),
+        [1, 2],
     ],
     ids=lambda belief: type(belief).__name__,
 )

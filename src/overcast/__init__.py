@@ -1,6 +1,8 @@
 """Decide under a forecast: bandits whose context is known only as a distribution."""
 
-from overcast import calibration, confidence, environments, events, features, kernels, models, policies
+from typing import TYPE_CHECKING
+
+from overcast import _guesses, calibration, confidence, environments, events, features, kernels, models, policies
 from overcast.adapters import as_belief, as_beliefs
 from overcast.bandit import Bandit
 from overcast.beliefs import (
@@ -90,3 +92,10 @@ __all__ = [
     "replay",
     "simulate",
 ]
+
+if not TYPE_CHECKING:  # a checker of types would take any name for one that is there
+
+    def __getattr__(name):
+        """Raise AttributeError that says what to write for a name from elsewhere."""
+        parts = (features, kernels, models, policies, environments, confidence, calibration, events)
+        raise _guesses.public(name, {part.__name__.rpartition(".")[2]: part for part in parts})

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from overcast import _check, _html, _memory, _storage
+from overcast import _check, _guesses, _html, _memory, _storage
 from overcast._memory import Memory, check_actions_may_change, padded
 from overcast._random import Stream
 from overcast._threads import one_thread
 from overcast.actions import SHOWN, Actions
-from overcast.adapters import as_belief
 from overcast.adopting import adoptable
 from overcast.calibration import Recalibrated
 from overcast.deciding import counted, decided
@@ -237,7 +236,7 @@ class Bandit:
         """Return mean and width of all k actions under a belief; with `samples`, from the next decision's draws."""
         with self._lock:
             memory = self.memory
-            belief = corrected(memory, in_order(memory, as_belief(belief))).belief
+            belief = corrected(memory, in_order(memory, belief)).belief
             learner, t = learner_for(memory, belief), self._tickets.made + 1
             rng = None if self._samples is None else self._stream.at(t)
             with threads_for(learner):
@@ -254,7 +253,7 @@ class Bandit:
         """
         with self._lock:
             memory, mask, ticket = self.memory, self._actions.mask(available), self._tickets.new_id(id)
-            made = decided(memory, in_order(memory, as_belief(belief)), mask, ticket, self._stream)
+            made = decided(memory, in_order(memory, belief), mask, ticket, self._stream)
             self._begin(counted(memory, made))
             self._tickets.add(ticket, made.waiting)
             self._sign(made.decision)
@@ -280,7 +279,7 @@ class Bandit:
         """
         with self._lock:
             memory, mask, ticket = self.memory, self._actions.mask(available), self._tickets.unused(id)
-            given = in_order(memory, as_belief(belief))
+            given = in_order(memory, belief)
             out = decided(memory, given, mask, ticket, self._stream.named(ticket)).decision
             self._sign(out)
             return out
@@ -327,7 +326,7 @@ class Bandit:
             numbers by name; None if it stays hidden (Algorithm 1); a belief if it was measured in part or with error
         """
         with self._lock:
-            ticket = self._tickets.find(decision)
+            ticket = self._tickets.find(decision, self._actions)
             reward = checked_reward(reward)
             index, _, evidence, stated, vector = self._tickets.open[ticket]
             learner, lesson = self._learner, None
@@ -390,7 +389,7 @@ class Bandit:
         3
         """
         with self._lock:
-            rounds = one_or_many(self._actions, action, belief, reward, context, self._context)
+            rounds = one_or_many(self._actions, action, belief, reward, context, self._context, self._dim)
             memory = self.memory
             memory = begun(memory, learner_for(memory, rounds), rounds)
             assert memory.learner is not None
@@ -548,6 +547,12 @@ class Bandit:
 
     def __copy__(self) -> Bandit:
         return copy.deepcopy(self)
+
+    if not TYPE_CHECKING:  # a checker of types would take any name for one that is there
+
+        def __getattr__(self, name):
+            """Raise AttributeError that says what to write for a method's name from elsewhere."""
+            raise _guesses.method(name)
 
     def _repr_html_(self) -> str:
         """Return what the bandit is made of and has seen as a table, for notebooks."""

@@ -12,7 +12,8 @@ from overcast import _check
 from overcast._check import Array
 from overcast._linalg import Indices
 from overcast.actions import Actions
-from overcast.adapters import as_belief, as_beliefs
+from overcast.adapters import as_belief, known_to, tuples
+from overcast.adapters.convert import read, read_all
 from overcast.adapters.forecasts import Ask, is_from
 from overcast.beliefs import Belief, Ensemble, PointMass
 from overcast.beliefs.base import Beliefs
@@ -24,6 +25,8 @@ Names = tuple[str, ...] | None
 
 # Rewards beyond this would overflow when they are added up.
 MAX_REWARD = 1e150
+
+_NOBODY = known_to(None)
 
 
 class Observation(NamedTuple):
@@ -109,16 +112,24 @@ class Table:
 
 
 def one_or_many(
-    actions: Actions, action: Any, belief: Any, reward: Any, context: Any, names: tuple[str, ...] | None = None
+    actions: Actions,
+    action: Any,
+    belief: Any,
+    reward: Any,
+    context: Any,
+    names: tuple[str, ...] | None = None,
+    dim: int | None = None,
 ) -> Observations:
     """Return the rounds that the arguments of `Bandit.observe` describe; a list of rewards means many rounds.
 
     names : of the context's dimensions if they are known; what has names is put in their order
+    dim : the number of these dimensions, if it is known
     """
+    ask = known_to(names, dim)
     if not several(reward):
         index = np.array([actions.find("action", action)])
         try:
-            known = as_belief(belief)
+            known = read(belief, ask)
         except (TypeError, ValueError) as error:
             raise _about(error, "belief") from None
         known = arranged("Bandit", "belief", known, names)
@@ -129,13 +140,13 @@ def one_or_many(
             seen = [revealed]
         return Observations(index, [known], np.array([checked_reward(reward)]), seen, names)
     rewards = np.array(checked_rewards(reward), dtype=np.float64)
-    belief, context, n = separate(belief), separate(context), len(rewards)
+    belief, context, n = separate(belief, ask), separate(context, ask), len(rewards)
     if not n:
         raise ValueError("Bandit: reward must hold at least one reward, got none")
     _of_length("action", action, n)
     _of_length("belief", belief, n)
     index = actions.find_all("action", action)
-    beliefs, names = _beliefs(belief, n, names)
+    beliefs, names = _beliefs(belief, n, names, ask)
     out = Observations(index, beliefs, rewards, None, names)
     if context is None:
         return out
@@ -143,24 +154,26 @@ def one_or_many(
     return replace(out, contexts=contexts, names=names)
 
 
-def separate(value: Any) -> Any:
+def separate(value: Any, ask: Ask = _NOBODY) -> Any:
     """Return what n rounds hold as an array, a `Table` or a sequence.
 
     Tables of summaries, datasets and batches become one forecast for each round. Other pandas DataFrames are tables of
     contexts that were known.
+
+    ask : what the bandit knows about its context's dimensions
     """
     if is_from(value, "pandas", "DataFrame"):
         from overcast.adapters import tables
 
-        if tables.summarised(value, Ask()) is not None:
-            return as_beliefs(value)
+        if tables.summarised(value, ask) is not None:
+            return read_all(value, ask)
         rows, columns = _check.table("Bandit", "columns", value), list(value.columns)
         named = columns and all(isinstance(name, str) for name in columns)
         return Table(_check.distinct_names("Bandit", "columns", columns), rows) if named else rows
     if isinstance(value, (Belief, Table, str, bytes, int, float, np.generic, type(None))):
         return value
     several = isinstance(value, Mapping) or is_from(value, "xarray") or not hasattr(value, "__len__")
-    return as_beliefs(value) if several else value
+    return read_all(value, ask) if several else value
 
 
 def several(reward: Any) -> bool:
@@ -207,11 +220,14 @@ def _of_length(name: str, value: Any, n: int) -> None:
         raise ValueError(f"Bandit: {name} must be one for each of the {n} rewards, got {got}")
 
 
-def _beliefs(belief: Any, n: int, names: tuple[str, ...] | None) -> tuple[Array | list[Belief], Names]:
+def _beliefs(belief: Any, n: int, names: tuple[str, ...] | None, ask: Ask) -> tuple[Array | list[Belief], Names]:
     """Return contexts (n, c) if all are vectors, else a list of beliefs of one dimension; and the names of it."""
     if isinstance(belief, np.ndarray) and belief.ndim == 2:
         return _check.array("Bandit", "belief", belief, (n, "c")), names
     items, columns = _rows("belief", belief, names)
+    if isinstance(belief, tuple) and all(isinstance(item, np.ndarray) for item in belief):
+        tuples.check(belief)
+    tuples.check(list(items), ask.dim)
     if all(isinstance(item, (list, tuple)) or type(item) is np.ndarray for item in items):
         try:
             points = np.asarray(items)
@@ -222,7 +238,7 @@ def _beliefs(belief: Any, n: int, names: tuple[str, ...] | None) -> tuple[Array 
     out: list[Belief] = []
     try:
         for item in items:
-            out.append(as_belief(item))  # noqa: PERF401 - the length tells the entry
+            out.append(read(item, ask))  # noqa: PERF401 - the length tells the entry
     except (TypeError, ValueError) as error:
         raise _about(error, "belief", len(out)) from None
     names = names or next((own.names for own in out if own.names is not None), None)
@@ -256,7 +272,7 @@ def one_context(context: Any, dim: int, names: Names) -> tuple[Array | Belief, N
     """
     if isinstance(context, (np.ndarray, list, tuple, int, float)) or not _readable(context):
         return _check.vector("Bandit", "context", context, dim), names
-    known = arranged("Bandit", "context", as_belief(context), names)
+    known = arranged("Bandit", "context", read(context, known_to(names, dim)), names)
     if known.dim != dim:
         raise misfit("context", known, dim, names)
     point = known.support() if known.members == 1 else None  # such as a table of one row
@@ -270,6 +286,8 @@ def misfit(parameter: str, belief: Any, dim: int, names: Names) -> ValueError:
     if isinstance(belief, PointMass):
         samples = "oc.Ensemble(x[:, None])" if dim == 1 else f"an (n, {dim}) array"
         write = f"; if these are samples of the context, write {samples}"
+    elif isinstance(belief, Ensemble) and (belief.dim, dim) == (2, 1):
+        write = "; if its columns are the bounds of intervals, write oc.Quantiles([0.1, 0.9], x[0]) with your levels"
     elif isinstance(belief, Ensemble) and belief.members == dim:
         write = "; if it has one member per column, write x.T"
     elif isinstance(belief, Belief) and belief.dim == 1:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from overcast._check import Array
 from overcast._memory import Memory
 from overcast._threads import one_thread
+from overcast.adapters import known_to
+from overcast.adapters.convert import read
 from overcast.beliefs import Belief
 from overcast.beliefs.names import arranged
 from overcast.decision import Move
@@ -30,8 +32,9 @@ class Reading(NamedTuple):
     move: Move | None
 
 
-def in_order(memory: Memory, belief: Belief) -> Belief:
-    """Return the belief with its dimensions in the order of their names, if the bandit knows these."""
+def in_order(memory: Memory, obj: Any) -> Belief:
+    """Return what `as_belief` takes as a belief, its dimensions in the order of their names if the bandit has some."""
+    belief = obj if isinstance(obj, Belief) else read(obj, known_to(memory.context, memory.dim))
     return belief if memory.context is None else arranged("Bandit", "belief", belief, memory.context)
 
 

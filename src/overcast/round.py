@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from overcast import _check
+from overcast import _check, _guesses
 from overcast._check import Array
 from overcast._random import BELIEF, POLICY, UNIFORM, Stream
 from overcast.beliefs.base import Beliefs
@@ -200,6 +200,10 @@ def check_samples(owner: str, samples: Any) -> Samples:
 
 def check_pair(owner: str, model: Any, policy: Any) -> None:
     """Raise unless these are a model and a policy that go together."""
+    for name, value, base in (("model", model, Model), ("policy", policy, Policy)):
+        if isinstance(value, type) and issubclass(value, base):
+            write = f"write {_guesses.instance(value)}"
+            raise TypeError(f"{owner}: {name} must be an instance, got the class {value.__name__}; {write}")
     if not isinstance(model, Model):
         raise TypeError(f"{owner}: model must be a model such as LinearModel(features), got {_check.short(model)}")
     if not isinstance(policy, Policy):

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from overcast import _check
 from overcast._check import Array
+from overcast.actions import Actions
 from overcast.decision import Decision
 
 # A bandit that was saved and loaded very often knows the marks of so many earlier instances; it says of older
@@ -96,13 +97,19 @@ class Tickets:
         }
         return out
 
-    def find(self, decision: Decision | str) -> str:
-        """Return the id of an open decision."""
+    def find(self, decision: Decision | str, actions: Actions | None = None) -> str:
+        """Return the id of an open decision.
+
+        actions : of the bandit, to say so if the name of one is given for a decision
+        """
         if not isinstance(decision, (Decision, str)):
             raise TypeError(f"Bandit: decision must be what decide() returned or its id, got {type(decision).__name__}")
         ticket = decision if isinstance(decision, str) else decision.id
         if ticket in self.open:
             return ticket
+        if actions is not None and actions.names is not None and ticket in actions.names:
+            write = f"write bandit.observe({ticket!r}, belief, reward), or learn(decision, reward) after decide(belief)"
+            raise ValueError(f"Bandit: decision must be what decide() returned, got the action {ticket!r}; {write}")
         token, _, number = ticket.rpartition("-")
         made = number.isdecimal() and len(number) <= len(str(self.made)) and 1 <= int(number) <= self.made
         if token in self.tokens and made:

@@ -441,6 +441,31 @@ def _() -> Expected:
     return Expected(frame, quantiles={0.1: values[:, 0], 0.5: values[:, 1], 0.9: values[:, 2]})
 
 
+def _skforecast() -> Any:
+    estimator = use("sklearn.linear_model").LinearRegression()
+    found = use("skforecast.recursive").ForecasterRecursive(estimator=estimator, lags=3)
+    found.fit(series(), store_in_sample_residuals=True)
+    return found
+
+
+@case("skforecast", "skforecast: predict_interval(), level=", "Quantiles", "bounds exact; pred taken for the median")
+def _() -> Expected:
+    frame = _skforecast().predict_interval(3, interval=[0.1, 0.9])
+    return Expected(frame, quantiles={0.1: frame["lower_bound"], 0.9: frame["upper_bound"]}, options={"level": 0.8})
+
+
+@case("skforecast", "skforecast: predict_quantiles()", "Quantiles", "published levels exact")
+def _() -> Expected:
+    frame = _skforecast().predict_quantiles(3, quantiles=[0.1, 0.5, 0.9])
+    return Expected(frame, quantiles={0.1: frame["q_0.1"], 0.5: frame["q_0.5"], 0.9: frame["q_0.9"]})
+
+
+@case("skforecast", "skforecast: predict_bootstrapping()", "Ensemble")
+def _() -> Expected:
+    frame = _skforecast().predict_bootstrapping(3, n_boot=20)
+    return Expected(frame, frame.mean(axis=1), frame.std(axis=1, ddof=0))
+
+
 def check(own: Case) -> None:
     """Raise AssertionError unless the object becomes what is expected, row by row."""
     expected = own.make()

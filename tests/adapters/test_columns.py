@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from overcast.adapters import columns
-from overcast.adapters.columns import Column
+from overcast.adapters.pairs import Column
 
 
 @pytest.mark.parametrize(
@@ -48,6 +48,13 @@ from overcast.adapters.columns import Column
         ("lower PI (alpha=0.050000)", Column("", "lo", 0.95)),
         ("lower 2.5%", Column("", "other")),  # a quantile, or an interval of 2.5 %
         ("hi100", Column("", "other")),
+        # levels are rounded: 1 - 0.32 is 0.6799999999999999, and 0.7 / 100 is 0.006999999999999999
+        ("lower PI (alpha=0.32)", Column("", "lo", 0.68)),
+        ("0.7%", Column("", "quantile", 0.007)),
+        ("10th percentile", Column("", "percentile", 0.1)),
+        ("yhat1 10.0%", Column("yhat1", "quantile", 0.1)),
+        ("hdi_3%", Column("", "other")),  # ArviZ: ends of a highest density interval are no quantiles
+        ("se.fit", Column("", "other")),
         ("Point Forecast", Column("", "point")),
         # contexts
         ("rain", None),
@@ -75,7 +82,25 @@ def test_a_mean_and_a_spread_of_one_name_stand_together() -> None:
     assert set(columns.read_all(["fc_mean", "fc_spread", "rain"])) == {"fc_mean", "fc_spread"}
     assert columns.read_all(["rain", "temp_sd"]) == {}
     assert columns.read_all(["loc", "temperature", "mu"]) == {}
-    assert columns.read_all(["loc", "scale"]) == {"loc": Column("", "other"), "scale": Column("", "other")}
+    assert list(columns.read_all(["loc", "scale"])) == ["loc", "scale"]
     assert list(columns.read_all(["low", "mid", "high"])) == ["low", "mid", "high"]
-    assert columns.read_all(["open", "high", "low", "close"]) == columns.read_all(["temp_low", "temp_high"]) == {}
     assert set(columns.read_all(["load_mu", "load_sigma"])) == {"load_mu", "load_sigma"}  # normal or log-normal
+
+
+def test_columns_come_in_the_order_of_the_labels() -> None:
+    labels = ["wind_std", "q0.9", "wind_mean", "q0.1"]
+    assert list(columns.read_all(labels)) == labels
+    assert list(columns.read_all(["upper_bound", "0.5", "lower_bound"])) == ["upper_bound", "0.5", "lower_bound"]
+
+
+def test_what_a_name_says_alone_counts_unless_others_say_more() -> None:
+    assert columns.read_all(["yhat", "yhat_std"])["yhat"] == Column("yhat", "mean")
+    assert columns.read_all(["rain_lower", "rain_upper"])["rain_lower"] == Column("rain", "lower")
+    assert columns.read_all(["rain_lower"]) == {"rain_lower": Column("", "other")}
+    prophet = columns.read_all(["yhat", "yhat_lower", "yhat_upper", "trend_lower", "trend_upper"])
+    assert [column.kind for column in prophet.values()] == ["yhat", "yhat lower", "yhat upper", "other", "other"]
+
+
+def test_dimensions_that_a_bandit_knows_by_name_are_no_summary() -> None:
+    assert columns.read_all(["temp_min", "temp_max"], ["temp_min", "temp_max", "rain"]) == {}
+    assert set(columns.read_all(["temp", "temp_sd"], ["temp"])) == {"temp", "temp_sd"}

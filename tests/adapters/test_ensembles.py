@@ -10,7 +10,7 @@ import pytest
 
 import overcast as oc
 from overcast.adapters import ensembles
-from support import refused
+from support import follow, refused
 
 
 def row(*names: Any) -> pd.DataFrame:
@@ -121,3 +121,42 @@ def test_one_member_in_each_row() -> None:
 def test_numbers_of_members_that_do_not_tell(columns: dict[str, Any], words: list[str]) -> None:
     with refused(ValueError, "as_belief", *words):
         oc.as_belief(pd.DataFrame(columns))
+
+
+def test_many_columns_that_only_count_may_be_members() -> None:
+    """Columns of a simulation; fewer than ten are an array, and so are as many as the bandit's contexts have."""
+    sims = pd.DataFrame(np.arange(120.0).reshape(3, 40))
+    for read in (oc.as_belief, oc.as_beliefs):
+        with refused(ValueError, "as_belief", "whether 10 columns or more are members, got 0, 1, …, 39"):
+            read(sims)
+    first = sims.iloc[0]
+    for obj in (first, pd.Series(np.arange(40.0))):
+        assert follow(oc.as_belief, obj, "oc.Ensemble(obj.to_numpy()[:, None])").members == 40
+        assert oc.as_belief(follow(oc.as_belief, obj, "obj.to_numpy()")).dim == 40
+    with refused(ValueError, "as_belief", "oc.Ensemble(row.to_numpy()[:, None])"):
+        oc.as_belief(sims)
+    assert oc.Ensemble(sims.iloc[0].to_numpy()[:, None]).members == 40
+    assert oc.as_belief(row(*range(9))).dim == 9
+    with refused(ValueError, "as_belief", "10 columns or more"):
+        oc.as_belief(row(*range(10)))
+
+
+def test_a_bandit_that_knows_so_many_dimensions_takes_them() -> None:
+    sims = pd.DataFrame(np.arange(120.0).reshape(3, 40))
+    bandit = oc.Bandit(["a", "b"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB())
+    with refused(ValueError, "as_belief", "10 columns or more"):
+        bandit.decide(sims.iloc[0])
+    with refused(ValueError, "as_belief", "10 columns or more"):
+        bandit.observe(["a"] * 3, sims, [0.0] * 3)
+    bandit.decide(np.zeros(40))
+    assert bandit.decide(sims.iloc[0]).belief.dim == bandit.decide(sims).belief.dim == 40
+    bandit.observe(["a"] * 3, sims, [0.0] * 3)
+
+
+def test_bootstrapped_columns_are_members() -> None:
+    assert oc.as_belief(row("pred_boot_0", "pred_boot_1", "pred_boot_2")).members == 3  # skforecast
+
+
+def test_percents_beside_the_forecast_itself() -> None:
+    with refused(ValueError, "as_belief", "got prediction_5, prediction_95; name them 10%, 50%, 90%"):  # Orbit
+        oc.as_belief(row("prediction_5", "prediction", "prediction_95"))

@@ -11,7 +11,7 @@ import xarray as xr
 
 import overcast as oc
 from overcast.adapters.labelled import MEMBERS
-from support import refused
+from support import follow, refused
 
 RNG = np.random.default_rng(0)
 TIMES = pd.date_range("2024-05-01", periods=10)
@@ -118,3 +118,26 @@ def test_variables_that_sum_up_a_forecast_are_no_quantities() -> None:
     assert [belief.variance()[0] for belief in oc.as_beliefs(normal.to_pandas())] == [0.25, 1.0]
     snow = xr.Dataset({"sd": ("number", [0.1, 0.3]), "t2m": ("number", [1.0, 2.0])})  # the snow depth of ECMWF
     assert oc.as_belief(snow).names == ("sd", "t2m")
+
+
+def test_a_summary_in_the_variables_or_along_a_dimension() -> None:
+    """Mean and standard deviation are no context of two dimensions, wherever they stand."""
+    data = xr.Dataset({"tmean": 20.0, "tsd": 2.0})
+    assert oc.as_belief(follow(oc.as_belief, data, "obj.to_pandas()")).variance()[0] == 4.0
+    for dim in ("feature", "variable", "stat"):
+        array = xr.DataArray([20.0, 2.0], dims=[dim], coords={dim: ["mean", "sd"]})
+        assert oc.as_belief(follow(oc.as_belief, array, "obj.to_pandas()")).variance()[0] == 4.0
+    times = xr.DataArray([[20.0, 2.0]] * 3, dims=["time", "variable"], coords={"variable": ["mean", "sd"]})
+    assert len(oc.as_beliefs(follow(oc.as_beliefs, times, "obj.to_pandas()"))) == 3
+    plain = xr.DataArray([20.0, 2.0], dims=["variable"], coords={"variable": ["warm", "wet"]})
+    assert oc.as_belief(plain).dim == 2
+
+
+def test_levels_under_another_name() -> None:
+    array = xr.DataArray([1.0, 2.0, 4.0], dims=["q"], coords={"q": [0.1, 0.5, 0.9]})
+    assert oc.as_belief(follow(oc.as_belief, array, "obj.rename({'q': 'quantile'})")).quantile(0.9)[0] == 4.0
+    percents = array.assign_coords(q=[10, 50, 90]).rename(q="percentile")
+    shares = follow(oc.as_belief, percents, "obj.rename({'percentile': 'quantile'})")
+    assert oc.as_belief(follow(oc.as_belief, shares, "obj.assign_coords(quantile=obj['quantile'] / 100)")).dim == 1
+    with refused(ValueError, "as_belief", "write member_dim='run'"):
+        oc.as_belief(xr.DataArray([1.0, 2.0], dims=["run"], coords={"run": [1, 2]}))

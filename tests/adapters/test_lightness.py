@@ -13,8 +13,8 @@ import overcast
 
 FOLDER = Path(overcast.__file__).parent / "adapters"
 FAMILIES = (
-    *("columns", "distributions", "ensembles", "hubverse", "labelled", "mappings", "own", "summaries", "tables"),
-    "timeseries",
+    *("columns", "distributions", "ensembles", "hubverse", "labelled", "mappings", "own", "pairs", "summaries"),
+    *("tables", "timeseries"),
 )
 #: packages of which forecasts come, and others that take long to import
 OTHERS = (
@@ -67,4 +67,4 @@ def test_modules_import_numpy_and_the_package_only(path: Path) -> None:
 
 
 def test_every_family_is_a_module() -> None:
-    assert {path.stem for path in FOLDER.glob("*.py")} == {*FAMILIES, "__init__", "convert", "forecasts"}
+    assert {path.stem for path in FOLDER.glob("*.py")} == {*FAMILIES, "__init__", "convert", "forecasts", "tuples"}

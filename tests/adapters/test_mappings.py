@@ -11,7 +11,7 @@ import scipy.stats
 import xarray as xr
 
 import overcast as oc
-from support import refused
+from support import follow, refused
 
 
 def meteo(suffix: str = "") -> dict[str, Any]:
@@ -72,10 +72,6 @@ def test_contexts_by_name() -> None:
     assert oc.as_belief({"warm": np.array(21.0), "wet": xr.DataArray(0.5)}).mean().tolist() == [21.0, 0.5]
     with refused(TypeError, "as_belief", "obj['warm'] must be a number, got 'hot'"):
         oc.as_belief({"warm": "hot"})
-    with refused(ValueError, "as_belief", "the summary 0.1, 0.9", "write pd.Series(obj)"):
-        oc.as_belief({"0.1": 1.0, "0.9": 2.0})
-    with refused(ValueError, "as_belief", "the summary 0.1, 0.9", "write pd.Series(obj)"):
-        oc.as_belief({0.1: 1.0, 0.9: 2.0})
     with refused(TypeError, "as_belief", "must be a string, got int 1"):
         oc.as_belief({1: 2.0})
     with refused(ValueError, "belief_from_json", "type"):
@@ -96,3 +92,44 @@ def test_forecasts_of_several_quantities_are_joined_by_name() -> None:
         oc.as_belief({"warm": pd.Series([1.0, 2.0, 3.0])})
     with refused(TypeError, "as_belief", "numbers or forecasts of one quantity each", "under 'warm'"):
         oc.as_belief({"warm": [1.0, 2.0, 3.0]})
+
+
+def test_summaries_by_name() -> None:
+    """Numbers are one forecast, and arrays one for each entry, as in the columns of a table."""
+    assert repr(oc.as_belief({"mean": 20.0, "sd": 2.0})) == "Gaussian(mean=[20.0], cov=[4.0])"
+    many = {"mean": [20.0, 21.0], "sd": [2.0, 1.0], "ds": ["1 May", "2 May"]}
+    assert [belief.variance()[0] for belief in oc.as_beliefs(many)] == [4.0, 1.0]
+    del many["ds"]
+    assert follow(oc.as_belief, many, "oc.Gaussian(obj['mean'], sd=obj['sd'])").variance().tolist() == [4.0, 1.0]
+    assert follow(oc.as_belief, many, "as_beliefs(obj)[0]", as_beliefs=oc.as_beliefs).variance()[0] == 4.0
+    assert oc.as_beliefs({"mean": np.array([20.0, 21.0]), "sd": 2.0})[1].variance()[0] == 4.0
+    levels = {0.1: np.array([1.0, 2.0]), 0.5: np.array([2.0, 3.0]), 0.9: np.array([4.0, 5.0])}
+    assert [belief.quantile(0.9)[0] for belief in oc.as_beliefs(levels)] == pytest.approx([4.0, 5.0])
+    assert follow(oc.as_belief, levels, "as_beliefs(obj)[0]", as_beliefs=oc.as_beliefs).quantile(0.5)[0] == 2.0
+    for one in ({0.1: 1.0, 0.9: 2.0}, {"0.1": 1.0, "0.9": 2.0}, {"q0.1": [1.0], "q0.9": [2.0]}):
+        assert repr(oc.as_belief(one)) == "Quantiles(levels=[0.1, 0.9], values=[[1.0], [2.0]])"
+    nested = oc.as_belief({"temp": {"mean": 20.0, "sd": 2.0}, "rain": 0.3})
+    assert (nested.names, nested.variance().tolist()) == (("temp", "rain"), [4.0, 0.0])
+
+
+def test_summaries_by_name_that_may_mean_two_things() -> None:
+    percents = follow(oc.as_belief, {10: 1.0, 50: 2.0, 90: 3.0}, "{key / 100: value for key, value in obj.items()}")
+    assert oc.as_belief(percents).quantile(0.5)[0] == 2.0
+    mixed = {"temp": 20.0, "temp_sd": 2.0, "rain": 0.3}
+    alone = follow(oc.as_belief, mixed, "{key: obj[key] for key in ['temp', 'temp_sd']}")
+    assert oc.as_belief(alone).variance()[0] == 4.0
+    joined = "{'name': {key: obj[key] for key in ['temp', 'temp_sd']}, 'rain': obj['rain']}"
+    assert oc.as_belief(follow(oc.as_belief, mixed, joined)).variance().tolist() == [4.0, 0.0]
+    table = pd.DataFrame({"mean": [20.0], "sd": [2.0]})
+    assert oc.as_belief(follow(oc.as_belief, table.to_dict(), "pd.DataFrame(obj)")).variance()[0] == 4.0
+    with refused(ValueError, "as_belief", "obj[0.1] must hold one number for each forecast, got (2, 2)"):
+        oc.as_belief({0.1: np.zeros((2, 2)), 0.9: np.ones((2, 2))})
+    with refused(ValueError, "as_belief", "arrays of one length"):
+        oc.as_beliefs({"mean": [1.0, 2.0], "sd": [1.0, 2.0, 3.0]})
+    with refused(TypeError, "as_belief", "numbers under 'sd'"):
+        oc.as_belief({"mean": 1.0, "sd": "wide"})
+
+
+def test_numbers_as_keys_that_are_no_percents() -> None:
+    with refused(TypeError, "as_belief", "must be a string, got int 100"):
+        oc.as_belief({100: 2.0, 200: 3.0})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,10 @@ class Gust:
     def __init__(self, *speeds):
         self.speeds = speeds
 
+asked = []
+
 def as_belief(obj, *, model, level, member_dim):
+    asked.append({"model": model, "level": level, "member_dim": member_dim})
     if not isinstance(obj, Gust):
         return None
     if model == "wrong":
@@ -52,6 +56,26 @@ def test_an_installed_adapter_is_asked(gusts: type) -> None:
     for level in (None, 0.5):
         with refused(TypeError, "as_belief", "the adapter 'gust' must return a belief, a sequence of beliefs, or None"):
             oc.as_belief(gusts(7.0), model="wrong", level=level)
+
+
+def test_an_adapter_gets_the_options_and_counts_as_having_used_them(gusts: type) -> None:
+    asked = sys.modules["gust_forecasts"].asked
+    options: dict[str, Any] = {"model": "GFS", "level": 0.8, "member_dim": "run"}
+    assert oc.as_belief(gusts(7.0), **options).mean()[0] == 7.0
+    assert asked == [options]
+    for name in options:
+        one = {name: options[name]}
+        assert oc.as_beliefs(gusts(7.0), **one)[0].mean()[0] == 7.0
+        assert asked[-1] == {"model": None, "level": None, "member_dim": None} | one
+
+
+def test_an_adapter_that_declines_has_used_no_option(gusts: type) -> None:
+    options: tuple[dict[str, Any], ...] = ({"model": "GFS"}, {"level": 0.8}, {"member_dim": "run"})
+    for option in options:
+        with refused(ValueError, "as_belief", f"{next(iter(option))} must be left out"):
+            oc.as_belief({"warm": 21.0}, **option)
+    bounds = {"lower": 1.0, "upper": 2.0}
+    assert oc.as_belief(bounds, level=0.8).quantile(0.9)[0] == pytest.approx(2.0)
 
 
 def test_other_objects_are_read_as_before(gusts: type) -> None:

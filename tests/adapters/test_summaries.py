@@ -117,9 +117,9 @@ def test_mean_and_standard_error() -> None:
         (PROPHET, {"level": 80}, ["level must lie between 0 and 1, got 80; write 0.8"]),
         ({"mean": [2.0]}, {}, ["got the columns mean"]),
         ({"mean_se": [2.0]}, {}, ["column mean"]),
-        ({"rain_lower": [2.0], "rain_upper": [3.0]}, {}, ["got the columns rain_lower, rain_upper"]),
+        ({"rain_lower": [2.0], "rain_upper": [3.0]}, {}, ["none for the columns rain_lower and rain_upper"]),
         ({"q0.1": [1.0], "q0.9": [2.0], "rain": [3.0]}, {}, ["also 'rain'; write frame.drop(columns='rain')"]),
-        ({"quantile": [0.1, 0.9], "value": [1.0, 2.0]}, {}, ["got the columns quantile"]),
+        ({"quantile": [0.1, 0.9], "value": [1.0, 2.0]}, {}, ["write frame.set_index('quantile')[['value']].T"]),
         ({"moisture_0.5": [0.1], "moisture_0.9": [1.0]}, {}, ["got the columns moisture_0.5, moisture_0.9"]),
         ({"q0.1": [1.0], "q0.9": [np.nan]}, {}, ["a number at every level, got nan"]),
         (LABELLED, {"level": 0.95}, ["level must be left out, as this DataFrame tells its own", "got float 0.95"]),
@@ -131,9 +131,9 @@ def test_mean_and_standard_error() -> None:
         ),
         ({**R, "lower": [0.0], "upper": [3.0]}, {"level": 0.9}, ["one lower and one upper bound"]),
         ({"lower 90%": [1.0], "upper 95%": [2.0]}, {}, ["a lower and an upper bound at each level"]),
-        ({"low": [1.0], "mid": [2.0], "high": [3.0]}, {}, ["got the columns low, mid, high", "help(oc.as_belief)"]),
+        ({"low": [1.0], "mid": [2.0], "high": [3.0]}, {}, ["got none for the columns low and high", "level=0.8"]),
         ({"fc_mean": [1.0], "fc_spread": [2.0]}, {}, ["got the columns fc_mean, fc_spread"]),
-        ({"temp": [1.0], "temp_se": [2.0]}, {}, ["got the columns temp_se"]),
+        ({"temp": [1.0], "temp_se": [2.0]}, {}, ["got the columns temp, temp_se", "help(oc.as_belief)"]),
         ({"lower": [1.0], "upper": [2.0]}, {"level": 1.0}, ["between 0 and 1, got 1.0"]),
         ({"median": [1.0], "q0.5": [1.0]}, {}, ["two levels at least, got [0.5]"]),
     ],
@@ -152,4 +152,4 @@ def test_quantiles_that_cross_are_sorted_with_a_warning() -> None:
 
 
 def test_a_table_of_contexts_is_no_summary() -> None:
-    assert summaries.forecasts(pd.DataFrame({"warm": [20.0], "wet": [0.1]}), Ask()) is None
+    assert summaries.forecasts(summaries.of_frame(pd.DataFrame({"warm": [20.0], "wet": [0.1]})), Ask()) is None

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import overcast as oc
 from overcast.adapters import tables
 from overcast.adapters.forecasts import Ask
-from support import refused
+from support import follow, refused
 
 
 def sktime_quantiles() -> pd.DataFrame:
@@ -196,3 +196,72 @@ def test_numbers_of_members_are_never_taken_for_a_quantity(name: str, numbers: l
     assert len(set(numbers)) == len(numbers) > 1
     names = ("rain", "warm") if several else ("rain",)
     assert [(belief.names, belief.members) for belief in beliefs] == [(names, len(numbers))] * 2
+
+
+def quantiles_by_date(first: list[Any], names: list[str | None]) -> pd.Series:
+    index = pd.MultiIndex.from_product([first, [0.1, 0.9]], names=names)
+    return pd.Series([1.0, 2.0, 3.0, 4.0], index=index)
+
+
+@pytest.mark.parametrize(
+    ("first", "names"),
+    [
+        (list(pd.date_range("2024", periods=2)), [None, None]),
+        ([1, 2], [None, None]),
+        (["1 May", "2 May"], ["date", "quantile"]),
+        (["1 May", "2 May"], ["ds", None]),
+        (["a", "b"], [None, "quantile"]),
+    ],
+    ids=str,
+)
+def test_quantiles_below_each_date_are_one_forecast_for_each(first: list[Any], names: list[str | None]) -> None:
+    series = quantiles_by_date(first, names)
+    for obj, write in ((series, "obj.unstack(1).iloc[[0]]"), (series.to_frame("v"), "obj['v'].unstack(1).iloc[[0]]")):
+        assert [belief.quantile(0.9)[0] for belief in oc.as_beliefs(obj)] == pytest.approx([2.0, 4.0])
+        assert oc.as_belief(follow(oc.as_belief, obj, write)).quantile(0.1)[0] == pytest.approx(1.0)
+    turned = series.swaplevel()
+    assert [belief.quantile(0.1)[0] for belief in oc.as_beliefs(turned)] == pytest.approx([1.0, 3.0])
+    assert follow(oc.as_belief, turned, "obj.unstack(0).iloc[[0]]").shape == (1, 2)
+
+
+def test_other_parts_below_each_date() -> None:
+    days = pd.date_range("2024", periods=2)
+    parts = pd.Series([20.0, 2.0, 21.0, 1.0], index=pd.MultiIndex.from_product([days, ["mean", "sd"]]))
+    assert [belief.variance()[0] for belief in oc.as_beliefs(parts)] == [4.0, 1.0]
+    members = pd.Series(np.arange(4.0), index=pd.MultiIndex.from_product([days, [0, 1]], names=["date", "member"]))
+    assert [belief.mean()[0] for belief in oc.as_beliefs(members)] == [0.5, 2.5]
+    row = oc.as_belief(quantiles_by_date(["load", "wind"], [None, None]))  # a row of sktime's
+    assert row.names == ("load", "wind")
+
+
+def test_one_quantile_in_each_row() -> None:
+    frame = pd.DataFrame({"day": ["a", "a", "b", "b"], "quantile": [0.1, 0.9] * 2, "value": [1.0, 2.0, 3.0, 4.0]})
+    wide = follow(oc.as_belief, frame, "frame.pivot(index=['day'], columns='quantile', values='value')")
+    assert [belief.quantile(0.1)[0] for belief in oc.as_beliefs(wide)] == pytest.approx([1.0, 3.0])
+    one = follow(oc.as_belief, frame[["quantile", "value"]][:2], "frame.set_index('quantile')[['value']].T")
+    assert oc.as_belief(one).quantile(0.9)[0] == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("name", ["Unnamed: 0", "index", "unique_id"])
+def test_numbers_of_rows_are_no_quantity(name: str) -> None:
+    frame = pd.DataFrame({name: [0, 1], "warm": [20.0, 21.0]})
+    for read in (oc.as_belief, oc.as_beliefs):
+        assert list(follow(read, frame, f"frame.drop(columns={name!r})").columns) == ["warm"]
+    bandit = oc.Bandit(["a", "b"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB(), context=[name, "warm"])
+    bandit.observe(["a", "b"], frame, [0.0, 1.0])
+
+
+@pytest.mark.parametrize("index", [pd.date_range("2024", periods=2), pd.period_range("2024", periods=2, freq="D")])
+def test_times_are_neither_dimensions_nor_members(index: Any) -> None:
+    """As predicted_mean of statsmodels and predict() of sktime return point forecasts."""
+    series = pd.Series([20.0, 21.0], index=index)
+    each = follow(oc.as_belief, series, "oc.as_beliefs(obj.to_frame())")
+    assert [belief.mean().tolist() for belief in each] == [[20.0], [21.0]]
+    assert oc.as_belief(follow(oc.as_belief, series, "obj.to_numpy()")).dim == 2
+    frame = series.to_frame("warm")
+    assert len(follow(oc.as_belief, frame, "oc.as_beliefs(obj)")) == 2
+    assert oc.as_belief(follow(oc.as_belief, frame, "obj.to_numpy()")).members == 2
+    assert oc.as_belief(series[:1]).dim == oc.as_belief(frame[:1]).members == 1
+    bandit = oc.Bandit(["a", "b"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB())
+    bandit.decide([1.0, 2.0])
+    assert bandit.decide(series).belief.dim == 2

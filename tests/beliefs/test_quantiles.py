@@ -192,3 +192,13 @@ def test_values_whose_moments_are_not_finite_are_refused(size: float, tails: str
 
 def test_large_values_with_finite_moments_are_taken() -> None:
     assert np.isfinite(Quantiles([0.1, 0.9], [-1e152, 1e152]).variance()).all()
+
+
+def test_levels_in_percent_are_refused_with_what_to_write() -> None:
+    levels = [10, 50, 90]
+    with refused(ValueError, "Quantiles", "got 10.0 at index 0; write np.divide(levels, 100) for percents"):
+        Quantiles(levels, [1.0, 2.0, 4.0])
+    np.testing.assert_allclose(Quantiles(np.divide(levels, 100), [1.0, 2.0, 4.0]).levels, [0.1, 0.5, 0.9])
+    for other in ([0.1, 0.5, 900.0], [-10.0, 50.0]):
+        with pytest.raises(ValueError, match=r"lie in \[0, 1\], got [^;]+$"):
+            Quantiles(other, other)

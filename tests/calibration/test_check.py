@@ -41,7 +41,7 @@ def test_the_bias_is_recovered(bias: float, word: str) -> None:
 def test_good_ensembles_have_flat_ranks_and_two_in_n_plus_one_outside() -> None:
     """20,000 outcomes among 9 members: shares of 0.1 within five standard errors, 1e-5 for all ten."""
     points, outcomes = members(20_000, 9, 1.0)
-    found = check(points, outcomes)
+    found = check(list(points), outcomes)
     assert found.members == 9
     assert found.ranks is not None
     np.testing.assert_allclose(found.ranks[:, 0], 0.1, atol=5 * np.sqrt(0.09 / 20_000))
@@ -53,7 +53,7 @@ def test_good_ensembles_have_flat_ranks_and_two_in_n_plus_one_outside() -> None:
 
 def test_ranks_are_counts() -> None:
     points, outcomes = members(50, 4, 0.5)
-    found = check(points, outcomes)
+    found = check(list(points), outcomes)
     below = (points[:, :, 0] < outcomes[:, None]).sum(axis=1)
     assert found.ranks is not None
     np.testing.assert_allclose(found.ranks[:, 0], np.bincount(below, minlength=5) / 50)
@@ -82,7 +82,7 @@ def test_histogram_spreads_intervals_evenly() -> None:
 def test_few_members_that_are_right_look_right(n: int) -> None:
     """The test's false-alarm probability is 1 %, for a fixed seed; shares within four standard errors."""
     points, outcomes = members(400, n, 1.0, seed=1)
-    found = check(points, outcomes)
+    found = check(list(points), outcomes)
     level = (n - 1) / (n + 1)
     assert "look right" in found.verdict
     assert f"nominal {100 * level:.0f} % intervals cover" in found.verdict
@@ -94,7 +94,7 @@ def test_few_members_that_are_right_look_right(n: int) -> None:
 @pytest.mark.parametrize("n", [2, 3, 5])
 def test_few_members_that_are_far_too_narrow_cover_nothing(n: int) -> None:
     points, outcomes = members(300, n, 1 / 70)
-    found = check(points, outcomes)
+    found = check(list(points), outcomes)
     for level in (0.3, 0.5, 0.8, 0.95):
         assert found.coverage(level)[0] < 0.05
     assert "over-confident by a factor " in found.verdict

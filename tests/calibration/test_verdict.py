@@ -14,7 +14,7 @@ from overcast.calibration.verdict import p_value
 
 def test_over_confident_ensembles_are_said_to_be() -> None:
     points, outcomes = members(500, 11, 0.3)
-    verdict = check(points, outcomes, ["temp"]).verdict
+    verdict = check(list(points), outcomes, ["temp"]).verdict
     assert verdict.startswith("temp: your forecasts are over-confident by a factor ")
     assert "fall outside the ensemble, 17 % expected" in verdict
 
@@ -37,7 +37,7 @@ def test_each_dimension_has_its_line_and_constants_are_named() -> None:
 @pytest.mark.parametrize("n", [2, 3, 5])
 def test_few_members_that_are_far_too_wide_are_said_to_be(n: int) -> None:
     points, outcomes = members(300, n, 70.0)
-    assert "under-confident by a factor " in check(points, outcomes).verdict
+    assert "under-confident by a factor " in check(list(points), outcomes).verdict
 
 
 @pytest.mark.parametrize("n", [1, 3, 7])

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
+
+from overcast.adapters.pairs import Column, together
 
 _PERCENT = r"(?P<percent>\d{1,2}(?:\.\d+)?|100)"
 _SHARE = r"(?P<share>0?\.\d+)"
@@ -12,19 +15,6 @@ _WITHIN = (
     r"(?:[_\-. ](?:pi|ci|bound|limit))?[_\-. ]?\(?"
     rf"(?:{_SHARE}|{_PERCENT} ?%?|alpha ?= ?(?P<alpha>0?\.\d+))\)?"
 )
-
-
-class Column(NamedTuple):
-    """What a column holds.
-
-    model : of which model, "" if the name does not tell
-    kind : a key of the table below
-    level : of a quantile, or the coverage of an interval, in (0, 1); None for other kinds
-    """
-
-    model: str
-    kind: str
-    level: float | None = None
 
 
 #: kind -> pattern of the whole name; the first that fits counts
@@ -50,6 +40,9 @@ TABLE: tuple[tuple[str, str], ...] = (
     # AutoGluon and Chronos (0.1), and names in use everywhere
     ("quantile", rf"(?:q|p|quantile|ql)?[_=\- ]?{_SHARE}"),
     ("quantile", rf"{_PERCENT} ?%"),
+    ("percentile", rf"p?{_PERCENT}(?:st|nd|rd|th)(?:[_\- ]?(?:percentile|pctl?|quantile))?"),
+    # ArviZ's highest density interval, whose ends are no quantiles
+    ("other", r"(?:.+_)?(?:hdi|hpd)[_ ]?\d{1,2}(?:\.\d+)? ?%"),
     ("percentile", rf"(?:q|p|quantile|percentile|perc|pct)[_\- ]?{_PERCENT}"),
     ("median", r"median"),
     ("mean", r"mean|average|avg"),
@@ -62,27 +55,14 @@ TABLE: tuple[tuple[str, str], ...] = (
     ("hi", rf"(?:upper|hi|upr){_WITHIN}"),
     ("lo", rf"{_PERCENT} ?% (?:(?:pi|ci) )?lower"),
     ("hi", rf"{_PERCENT} ?% (?:(?:pi|ci) )?upper"),
+    ("quantile", rf"(?P<model>.+?)[_ ]{_PERCENT} ?%"),  # NeuralProphet
     ("point", r"point[_. ]forecast"),
     ("lower", r"lower(?: .+)?"),
     ("upper", r"upper(?: .+)?"),
     # what only summaries have, though nobody says of what
     ("other", r".+[_\-]0\.\d+|quantiles?|quantile_levels?|percentiles?|(?:.+[_\-. ])?uncertainty"),
+    ("other", r"\.?se[_.](?:mean|fit|pred)"),
     ("other", r"se|stderr|(?:.+[_\-. ])?(?:lower|upper|lo|hi|lwr|upr|lcl|ucl|ci|se|stderr)(?:[_\-. ]?\d+%?)?"),
-)
-#: a centre and a spread of one forecast, such as wind_mean and wind_std; either alone may be a quantity of its own
-_CENTRES, _SPREADS = ("mean", "avg", "average"), ("sd", "std", "stdev", "stddev", "std_dev", "sigma")
-#: parameters of a distribution, of a family that they do not tell
-_PARAMETERS = ({"loc", "scale"}, {"mu", "sigma"})
-#: spreads that may be several things
-_VAGUE = ("spread", "error", "err", "iqr")
-#: bounds of what they do not tell, and what may stand between them
-_ENDS, _MIDDLES = {"low", "high"}, ("mid", "middle", "central")
-#: names in front of bounds that are those of a forecast; the high of a day or of a price is a quantity
-_FORECAST = ("", "p", "q", "pi", "ci", "fc", "forecast", "pred", "prediction", "yhat")
-_PAIRED = re.compile(
-    r"(?:(?P<model>.+?)[_\-. ])?"
-    rf"(?P<what>{'|'.join([*_CENTRES, *_SPREADS, 'loc', 'scale', 'mu', *_VAGUE, *sorted(_ENDS), *_MIDDLES])})",
-    re.IGNORECASE,
 )
 _PATTERNS = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in TABLE)
 
@@ -137,8 +117,8 @@ def read(label: Any) -> Column | None:
     return None
 
 
-def read_all(labels: Any) -> dict[Any, Column]:
-    """Return the columns of summaries among these labels.
+def read_all(labels: Any, known: Sequence[str] = ()) -> dict[Any, Column]:
+    """Return the columns of summaries among these labels; none if all of them are known dimensions of the context.
 
     A letter and a number, such as p1, is a percentile only beside others that go up to the median at least; wind_mean
     is a mean only beside wind_std or the like, and so is wind.
@@ -149,34 +129,20 @@ def read_all(labels: Any) -> dict[Any, Column]:
     ['wind_mean', 'wind_std']
     """
     found = {label: column for label in labels if (column := read(label)) is not None}
-    found = _pairs(labels) | found
+    prophet = any(column.kind == "yhat lower" for column in found.values())  # it has bounds of the trend, too
+    beside = {} if prophet else together(labels)
+    found = beside | {label: column for label, column in found.items() if _outranks(column, beside.get(label))}
     found = {label: found[label] for label in labels if label in found}
     percentiles = [column.level or 0.0 for column in found.values() if column.kind == "percentile"]
     if percentiles and (len(percentiles) < 2 or max(percentiles) < 0.5):
-        return {label: column for label, column in found.items() if column.kind != "percentile"}
-    return found
+        found = {label: column for label, column in found.items() if column.kind != "percentile"}
+    return {} if found.keys() <= set(known) else found
 
 
-def _pairs(labels: Any) -> dict[Any, Column]:
-    """Return centres that stand beside a spread, and the other way round, and parameters that stand together."""
-    at: dict[str, dict[str, Any]] = {}
-    for label in labels:
-        match = _PAIRED.fullmatch(label.strip()) if isinstance(label, str) else None
-        if match:
-            at.setdefault(match["model"] or "", {})[match["what"].lower()] = label
-    out: dict[Any, Column] = {}
-    for model, own in at.items():
-        centre, spread = ([label for what, label in own.items() if what in kind] for kind in (_CENTRES, _SPREADS))
-        if not centre and model in labels:
-            centre = [model]
-        vague = [label for what, label in own.items() if what in _VAGUE]
-        if centre and vague:
-            out |= {label: Column(model, "other") for label in (centre[0], *vague)}
-        if own.keys() >= _ENDS and model.lower() in _FORECAST and not {"open", "close"} & set(labels):
-            out |= {label: Column("", "other") for what, label in own.items() if what in (*_ENDS, *_MIDDLES)}
-        if centre and spread:
-            out |= {centre[0]: Column(model, "mean"), spread[0]: Column(model, "sd")}
-        for both in _PARAMETERS:
-            if both <= own.keys():
-                out |= {own[what]: Column(model, "other") for what in both}
-    return out
+def _outranks(column: Column, beside: Column | None) -> bool:
+    """Return whether what a name says alone counts, and not what it says beside others."""
+    if beside is None:
+        return True
+    if beside.kind == "parameter" or column.kind == "other":
+        return False
+    return not (column.kind == "yhat" and beside.kind in ("mean", "point"))

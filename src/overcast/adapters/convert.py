@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from overcast import _check
+from overcast.adapters import tuples
 from overcast.adapters.forecasts import Ask, Forecasts, is_from, one
 from overcast.beliefs import Belief, Ensemble, PointMass
 
@@ -29,7 +32,8 @@ def as_belief(
         a number or (c,) sequence: a context known exactly;
         an (n, c) array: an ensemble with one member per row;
         a dictionary from names of dimensions to numbers, or to forecasts of one quantity each, which are independent;
-        or a dictionary in the form of `to_json`;
+        from the columns of a summary to numbers, {"mean": 20.0, "sd": 2.0} or {0.1: 1.0, 0.9: 4.0}; or in the form of
+        `to_json`;
         a pandas Series or DataFrame: a row of a forecast by its columns (quantiles, intervals, mean and standard error,
         members side by side) in the names of Nixtla, statsmodels, Prophet, AutoGluon, Chronos, sktime, Open-Meteo and
         the hubverse; otherwise a context known exactly, or an ensemble with one member per row;
@@ -40,8 +44,10 @@ def as_belief(
         quantiles: 0.1, q0.1, quantile_0.1, load_q0.1, 10%, p10 beside p50, median, NAME-ql0.1, NAME-q-10;
         intervals that tell their probability: NAME-lo-80 and NAME-hi-80, "lower 80%" and "upper 80%", "Lo 80" and
         "Hi 80", lower_80 and upper_80, "lower PI (alpha=0.05)", with the point forecast NAME or "Point Forecast";
-        intervals that need `level`: lower and upper, yhat_lower and yhat_upper, pi_lower and pi_upper;
-        mean and sd: mean and sd (std, sigma, var), NAME_mean and NAME_sd, NAME and NAME_sd, mean and mean_se;
+        intervals that need `level`: lower and upper, yhat_lower and yhat_upper, pi_lower and pi_upper, lower_bound and
+        upper_bound, conf_low and conf_high, NAME_min and NAME_max, with a point forecast such as pred between them;
+        mean and sd: mean and sd (std, sigma, var), NAME_mean and NAME_sd, NAME and NAME_sd, tmean and tsd, y_pred and
+        y_std, mean and mean_se;
         members: member_1, ens01, NAME_member01, m1 or NAME_m1, NAMEfc.1, ...; or one member in each row, numbered by a
         column member, realization, number, sample, draw, ...;
         levels in two rows of columns: (NAME, 0.1), (NAME, 0.8, "lower"); and the rows of the hubverse.
@@ -67,12 +73,21 @@ def as_belief(
     return belief
 
 
+@lru_cache(maxsize=256)
+def known_to(names: tuple[str, ...] | None, dim: int | None = None) -> Ask:
+    """Return what a bandit that knows the names or the number of its context's dimensions says to `read`.
+
+    It is shared: nobody asks which options were used.
+    """
+    return _NOTHING if names is None and dim is None else Ask(dim=dim or len(names or ()), names=names or ())
+
+
 def read(obj: Any, ask: Ask) -> Belief:
     """Return the one forecast in an object."""
     if isinstance(obj, Belief):
         return obj
-    if isinstance(obj, (np.ndarray, list, tuple)):
-        return _from_array(obj)
+    if isinstance(obj, list) or (isinstance(obj, (np.ndarray, tuple)) and not _has_names(obj)):
+        return _from_array(obj, ask)
     found = _found(obj, ask, rows=False)
     if len(found) != 1:
         raise ValueError(f"as_belief: obj must hold one forecast, got {len(found)} {found.what}; {found.pick}")
@@ -97,18 +112,34 @@ def as_beliefs(
     >>> [float(belief.quantile(0.5)[0]) for belief in as_beliefs(frame)]
     [2.0, 3.0]
     """
-    ask = _ask(model, level, member_dim)
-    if isinstance(obj, np.ndarray):
+    return read_all(obj, _ask(model, level, member_dim))
+
+
+def read_all(obj: Any, ask: Ask) -> Sequence[Belief]:
+    """Return the forecasts in an object, one for each row or time step."""
+    named = _has_names(obj)
+    if isinstance(obj, np.ndarray) and not named:
         if obj.ndim not in (2, 3):
             raise ValueError(f"as_beliefs: obj must have shape (n, c) or (t, n, c), got {obj.shape}")
+        tuples.check_cube(obj)
         _check_used(obj, ask)
-        return Forecasts(len(obj), lambda i: _from_array(obj[i]))
-    if isinstance(obj, (list, tuple)) or (isinstance(obj, Iterable) and hasattr(obj, "__next__")):
+        return Forecasts(len(obj), lambda i: _from_array(obj[i], ask))
+    if isinstance(obj, tuple) and not named:
+        tuples.check(obj)
+    if (isinstance(obj, (list, tuple)) and not named) or (isinstance(obj, Iterable) and hasattr(obj, "__next__")):
         items = list(obj)
-        return Forecasts(len(items), lambda i: as_belief(items[i], **ask.options()))
+        return Forecasts(len(items), lambda i: _read_item(items[i], ask))
     found = one(obj) if isinstance(obj, Belief) else _found(obj, ask, rows=True)
     _check_used(obj, ask)
     return found
+
+
+def _read_item(obj: Any, ask: Ask) -> Belief:
+    """Return the one forecast in an item of a list, which must have a use for all options."""
+    own = replace(ask, used=set())
+    belief = read(obj, own)
+    _check_used(obj, own)
+    return belief
 
 
 def _ask(model: Any, level: Any, member_dim: Any) -> Ask:
@@ -138,7 +169,9 @@ def _found(obj: Any, ask: Ask, rows: bool) -> Forecasts:
     rows : whether the plain rows of a table are contexts, and not members
     """
     if isinstance(obj, (int, float)):
-        return one(_from_array(obj))
+        return one(_from_array(obj, ask))
+    if _has_names(obj):
+        obj = _by_name(obj)
     from overcast.adapters import distributions, labelled, mappings, own, tables, timeseries
 
     found = own.forecasts(obj, ask)
@@ -154,10 +187,23 @@ def _found(obj: Any, ask: Ask, rows: bool) -> Forecasts:
         found = mappings.forecasts(obj, ask)
     else:
         found = distributions.forecasts(obj) or timeseries.forecasts(obj, ask)
-    return one(_from_array(obj)) if found is None else found
+    return one(_from_array(obj, ask)) if found is None else found
 
 
-def _from_array(obj: Any) -> Belief:
+def _has_names(obj: Any) -> bool:
+    """Return whether an object is a named tuple of numbers or vectors, or a structured array: its fields have names."""
+    if isinstance(obj, tuple):
+        return hasattr(obj, "_fields") and all(np.ndim(one) < 2 for one in obj if isinstance(one, np.ndarray))
+    return bool(getattr(getattr(obj, "dtype", None), "names", 0))
+
+
+def _by_name(obj: Any) -> dict[str, Any]:
+    """Return the fields of a named tuple or a structured array, without the number of a row that pandas adds."""
+    fields = obj._asdict() if hasattr(obj, "_asdict") else {name: obj[name] for name in obj.dtype.names}
+    return {name: value for name, value in fields.items() if name not in ("Index", "index")}
+
+
+def _from_array(obj: Any, ask: Ask) -> Belief:
     is_number = isinstance(obj, (int, float)) and not isinstance(obj, bool)
     is_sequence = isinstance(obj, Sequence) and not isinstance(obj, (str, bytes))
     if not (is_number or is_sequence or hasattr(obj, "__array__")):
@@ -168,7 +214,10 @@ def _from_array(obj: Any) -> Belief:
         raise TypeError(f"as_belief: obj must be a pandas table, got {type(obj).__name__}; write obj.to_pandas()")
     if is_sequence and any(isinstance(item, Belief) for item in obj):
         raise TypeError("as_belief: obj must be one belief, got a sequence of beliefs; use Mixture or Independent")
+    if isinstance(obj, tuple) or (isinstance(obj, list) and obj and isinstance(obj[0], tuple)):
+        tuples.check(obj, ask.dim)
     array = _check.floats("as_belief", "obj", obj)
     if array.ndim > 2:
+        tuples.check_cube(array)
         raise ValueError(f"as_belief: obj must have shape (c,) or (n, c), got {array.shape}")
     return Ensemble(array) if array.ndim == 2 else PointMass(array)

@@ -9,14 +9,14 @@ import numpy as np
 
 from overcast import _check
 from overcast.adapters import columns
-from overcast.adapters.forecasts import Forecasts, members, refuse
+from overcast.adapters.forecasts import Ask, Forecasts, members, refuse
 from overcast.adapters.summaries import PICK
 from overcast.beliefs import Belief
 
 #: columns with one member each: temperature_2m_member01, member_3, ens12
 MEMBER = re.compile(
     r"(?:(?P<name>.+?)[_\-. ])?"
-    r"(?:member|mem|ens|ensemble|realization|realisation|perturbation|sample|draw)[_\-. ]?(?P<n>\d+)",
+    r"(?:member|mem|ens|ensemble|realization|realisation|perturbation|sample|draw|boot)[_\-. ]?(?P<n>\d+)",
     re.IGNORECASE,
 )
 #: the same if they count from 0 or 1 without gaps: m1 or rain_m1, and tempfc.1
@@ -30,6 +30,8 @@ NUMBERED = re.compile(r"(?P<name>.*?)[_\-. ]?(?P<n>\d+)")
 DIMENSIONS = frozenset(
     ("c", "f", "u", "v", "w", "x", "z", "feature", "feat", "dim", "context", "component", "pc", "lag", "layer", "level")
 )
+#: so many numbered columns may be the members of an ensemble, whatever stands beside them
+MANY = 10
 #: columns that number the members of a long table, whatever their numbers are
 IDS = frozenset(
     ("member", "members", "member_id", "ens_member", "ensemble_member", "realization", "realisation", "ensemble_id")
@@ -68,7 +70,10 @@ def wide(labels: list[Any]) -> dict[str, list[Any]]:
 
 def check_percents(labels: list[Any]) -> None:
     """Raise ValueError if all columns are numbers that lie about 50, as 10, 50 and 90 do."""
+    labels = [label for label in labels if str(label).lower() not in columns.KEYS]
     found = [NUMBERED.fullmatch(str(label).strip()) for label in labels if not isinstance(label, tuple)]
+    centre = {match["name"] for match in found if match} & set(map(str, labels))  # prediction beside prediction_5
+    labels = [label for label in labels if str(label) not in centre]
     numbers = {int(match["n"]) for match in found if match}
     names = {match["name"].lower() for match in found if match}
     if not 1 < len(numbers) == len(labels) or len(names) > 1 or names <= DIMENSIONS:
@@ -79,14 +84,28 @@ def check_percents(labels: list[Any]) -> None:
         raise refuse(must, _listed(labels), f"{write}, or give the columns names without numbers")
 
 
-def check_numbers(labels: list[Any]) -> None:
+def check_many(labels: list[Any], dim: int | None, row: str) -> None:
+    """Raise ValueError if whole numbers count so many columns or entries that they may be members.
+
+    dim : the dimension of contexts, if it is known
+    row : how the numbers of a row are written
+    """
+    if len(labels) >= MANY and len(labels) != dim and all(_whole(label) for label in labels):
+        write = f"write oc.Ensemble({row}.to_numpy()[:, None]) for members, {row}.to_numpy() for dimensions"
+        raise refuse(f"obj must say whether {MANY} columns or more are members", _listed(labels), write)
+
+
+def check_numbers(labels: list[Any], ask: Ask) -> None:
     """Raise ValueError if numbers in the columns may mean members, percents or dimensions.
 
     Columns 0, 1, 2 that pandas makes for an array are as good as the array. c1 and x1 are dimensions, and so are a few
     numbered columns beside others.
     """
+    if set(labels) <= set(ask.names):
+        return
     check_percents(labels)
     if all(_whole(label) for label in labels):
+        check_many(labels, ask.dim, "row")
         if labels != list(range(len(labels))):
             raise _unclear(labels)
         return
@@ -96,7 +115,7 @@ def check_numbers(labels: list[Any]) -> None:
         family = {0: name} | family if name in own and 0 not in family else family
         if len(family) >= 3 and _counts(family) and name.lower().rpartition("_")[2] not in DIMENSIONS:
             found += family.values()
-            if len(family) >= 10:
+            if len(family) >= MANY:
                 raise _unclear(list(family.values()))
     if found and len(found) == len(own):
         raise _unclear(found)

@@ -25,12 +25,16 @@ class Ask:
     model : which of several models in it
     level : the probability between the bounds of an interval that do not tell it, in (0, 1)
     member_dim : name of the dimension of ensemble members
-    used : which of these an adapter went by
+    dim : the dimension of contexts, if the bandit that asks knows it
+    names : of the dimensions of contexts, if the bandit that asks knows them
+    used : which of the first three an adapter went by
     """
 
     model: str | None = None
     level: float | None = None
     member_dim: str | None = None
+    dim: int | None = None
+    names: tuple[str, ...] = ()
     used: set[str] = field(default_factory=set, compare=False)
 
     def options(self) -> dict[str, Any]:

@@ -89,7 +89,9 @@ def _forecasts(variables: dict[str, Any], ask: Ask, rows: bool = False) -> Forec
             write = f"write obj.drop_vars({name!r})"
             raise refuse("obj must have variables of numbers", f"{variable.dtype} in {name!r}", write)
     sizes: dict[str, int] = {}
-    summary = list(columns.read_all(variables))
+    summary = list(columns.read_all(list(variables), ask.names))
+    for variable in variables.values():
+        summary = summary or next((own for dim in variable.dims if len(own := _stated(variable, dim)) > 1), [])
     for variable in variables.values():
         sizes |= {str(dim): int(variable.sizes[dim]) for dim in variable.dims}
     member = _member_dims(list(sizes), ask)
@@ -99,6 +101,10 @@ def _forecasts(variables: dict[str, Any], ask: Ask, rows: bool = False) -> Forec
         raise refuse(
             "obj must have quantities as its variables", f"the summary {', '.join(summary)}", "write obj.to_pandas()"
         )
+    levels = [dim for dim in others if any(_are_levels(one, dim) for one in variables.values())]
+    if levels and QUANTILE not in sizes:
+        write = f"write obj.rename({{{levels[0]!r}: 'quantile'}})"
+        raise refuse("obj must call its levels 'quantile'", f"{levels[0]!r} of size {sizes[levels[0]]}", write)
     if others:
         write = f"write member_dim={others[0]!r} if it counts members, or obj.to_numpy().ravel() for one context"
         raise refuse("obj must have dimensions of known names", f"{others[0]!r} of size {sizes[others[0]]}", write)
@@ -124,6 +130,22 @@ def _forecasts(variables: dict[str, Any], ask: Ask, rows: bool = False) -> Forec
 
     pick = f"pick one, such as obj.isel({name}=0), or use as_beliefs"
     return Forecasts(sizes[name] if name else 1, make, f"entries along {name!r}", pick)
+
+
+def _stated(variable: Any, dim: Hashable) -> list[str]:
+    """Return the parts of a summary that stand along a dimension, such as mean and sd."""
+    if dim not in variable.coords or variable.coords[dim].dtype.kind not in "OTU":
+        return []
+    return list(columns.read_all([str(label) for label in variable.coords[dim].values]))
+
+
+def _are_levels(variable: Any, dim: Hashable) -> bool:
+    """Return whether the coordinates of a dimension are levels of quantiles, as shares or percents."""
+    if dim not in variable.coords or variable.coords[dim].dtype.kind not in "fiu":
+        return False
+    values = np.asarray(variable.coords[dim].values, dtype=np.float64)
+    shares = bool(((values > 0.0) & (values < 1.0)).all())
+    return shares or (str(dim).lower().startswith(("percent", "pct")) and bool((values < 100.0).all()))
 
 
 def _member_dims(dims: list[str], ask: Ask) -> list[str]:

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 
 from overcast import _check
+from overcast._check import Array
 from overcast.adapters import columns, ensembles
 from overcast.adapters.convert import read
 from overcast.adapters.forecasts import Ask, Forecasts, members, one, refuse
+from overcast.adapters.summaries import Table
+from overcast.adapters.summaries import forecasts as forecasts_of_summary
 from overcast.beliefs import Belief, Independent, PointMass, belief_from_json
 
 #: keys of Open-Meteo's answers that hold time series
@@ -35,15 +38,54 @@ def forecasts(obj: Mapping[Any, Any], ask: Ask) -> Forecasts:
         return _open_meteo(obj[series[0]], ask)
     if np.ndim(obj.get("yhat", 0.0)) == 2:
         return _prophet(obj)
+    summary = columns.read_all(list(obj), ask.names)
+    if summary:
+        return _summary(obj, list(summary), ask)
     return one(_by_name(obj, ask))
+
+
+def _summary(obj: Mapping[Any, Any], parts: list[Any], ask: Ask) -> Forecasts:
+    """Return one forecast for each entry of a dictionary's numbers or arrays, which are the columns of a summary."""
+    numbers: dict[Any, Array] = {}
+    for key, value in obj.items():
+        if isinstance(value, (Mapping, Belief)):
+            write = "write pd.DataFrame(obj), or other names for quantities"
+            must = "obj must have numbers or arrays in the columns of its summary"
+            raise refuse(must, f"{type(value).__name__} under {key!r}", write)
+        column = np.asarray(value)
+        if column.dtype.kind in "fiub":
+            numbers[key] = column.astype(np.float64)
+            if column.ndim > 1:
+                write = "write a dictionary of such arrays for each quantity: {'wind': {0.1: ..., 0.9: ...}}"
+                raise refuse(f"obj[{key!r}] must hold one number for each forecast", f"{column.shape}", write)
+        elif key in parts:
+            raise TypeError(f"as_belief: obj must have numbers under {key!r}, got {_check.short(value)}")
+    sizes = {key: len(column) for key, column in numbers.items() if column.ndim}
+    if len(set(sizes.values())) > 1:
+        raise refuse("obj must have arrays of one length", f"{sizes}", "leave out what is no part of the forecast")
+    n = next(iter(sizes.values()), 1)
+
+    def without(label: Any) -> str:
+        own = f"{{key: obj[key] for key in {parts!r}}}"
+        return f"{own}, or {{'name': {own}, {label!r}: obj[{label!r}]}} for one context of both"
+
+    pick = "pick a row of as_beliefs(obj), such as as_beliefs(obj)[0]"
+    if sizes and {column.kind for column in columns.read_all(parts).values()} == {"mean", "sd"}:
+        mean, sd = sorted(parts, key=lambda label: columns.read_all(parts)[label].kind)
+        pick += f", or write oc.Gaussian(obj[{mean!r}], sd=obj[{sd!r}]) for one context of {n} dimensions"
+    table = Table(
+        list(obj), set(numbers), lambda label: np.broadcast_to(numbers[label], n), without, pick, "list(obj.values())"
+    )
+    found = forecasts_of_summary(table, ask)
+    assert found is not None  # some of its columns are those of a summary
+    return found
 
 
 def _by_name(obj: Mapping[Any, Any], ask: Ask) -> Belief:
     """Return the belief of numbers, or forecasts of one quantity each, by the names of their dimensions."""
-    summary = columns.read_all(obj)
-    if summary:
-        shown = ", ".join(str(name) for name in summary)
-        raise refuse("obj must map names of dimensions to numbers", f"the summary {shown}", "write pd.Series(obj)")
+    if len(obj) > 1 and all(isinstance(key, int) and 0 < key < 100 for key in obj):
+        write = "write {key / 100: value for key, value in obj.items()} for percents"
+        raise refuse("obj must have names or levels between 0 and 1 as keys", ", ".join(map(str, obj)), write)
     beside = [label for own in ensembles.wide(list(obj)).values() for label in own]
     if beside and all(hasattr(obj[label], "__float__") for label in beside):
         shown = ", ".join(beside[:3])

@@ -3,53 +3,127 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from overcast import _check
 from overcast._check import Array
-from overcast.adapters import columns
-from overcast.adapters.columns import Column
+from overcast.adapters import columns, pairs
 from overcast.adapters.forecasts import Ask, Forecasts, coverage, quantiles, refuse
+from overcast.adapters.pairs import Column
 from overcast.beliefs import Belief, Gaussian
 
+#: columns of a long table that hold the levels of quantiles, and those that hold their values
+LONG, VALUES = ("quantile", "quantiles", "quantile_level", "quantile_levels"), ("value", "prediction", "forecast")
 _LEVELS = {"quantile", "percentile", "lo", "hi", "median"}
 PICK = "pick one, such as frame.iloc[[0]], or use as_beliefs"
 ADVICE = (
     "name them q0.1 and q0.9, lower and upper with level=, lower 80% and upper 80%, or mean and sd, as"
-    " help(oc.as_belief) lists; frame.to_numpy() has members in its rows"
+    " help(oc.as_belief) lists"
 )
 
 
-def forecasts(frame: Any, ask: Ask) -> Forecasts | None:
-    """Return one forecast for each row of a pandas DataFrame of summaries, None if no column looks like one."""
+@dataclass(frozen=True)
+class Table:
+    """Columns of a pandas DataFrame or a dictionary.
+
+    labels : of the columns
+    numeric : those of them that hold numbers
+    column : returns the numbers of a column, (rows,)
+    drop : says how one column is left out, for errors
+    pick : says how one row is taken out, for errors
+    write : says how its rows become contexts, for errors
+    plain : whether nothing says where the table comes from
+    """
+
+    labels: list[Any]
+    numeric: set[Any]
+    column: Callable[[Any], Array]
+    drop: Callable[[Any], str]
+    pick: str
+    write: str
+    plain: bool = True
+
+
+def of_frame(frame: Any) -> Table:
+    """Return the columns of a pandas DataFrame."""
+
+    def column(label: Any) -> Array:
+        try:
+            return np.asarray(frame[label].to_numpy(dtype=np.float64, na_value=np.nan))
+        except (TypeError, ValueError):
+            raise TypeError(f"as_belief: obj must have numbers in column {label!r}, got others") from None
+
     labels = list(frame.columns)
-    found = columns.read_all(labels)
+    numeric = {label for label, dtype in zip(labels, frame.dtypes, strict=True) if getattr(dtype, "kind", "O") in "fiu"}
+    plain = frame.columns.name is None and not hasattr(frame.index, "freq")
+    return Table(labels, numeric, column, lambda label: f"frame.drop(columns={label!r})", PICK, "obj.to_numpy()", plain)
+
+
+def forecasts(table: Table, ask: Ask) -> Forecasts | None:
+    """Return one forecast for each row of a table of summaries, None if no column looks like one."""
+    found = columns.read_all(table.labels, ask.names)
     if not found:
         return None
-    found = _of_model(labels, found, ask)
+    _check_parameters(found)
+    found = _of_model(table.labels, found, ask)
     _check_bounds(found, ask)
     kinds = {column.kind for column in found.values()}
     if {"yhat lower", "yhat upper"} <= kinds:
-        return _prophet(frame, found, ask)
+        return _prophet(table, found, ask)
     if {"mean se", "pi lower"} & kinds:
-        return _statsmodels(frame, found, ask)
+        return _statsmodels(table, found, ask)
     if sum(column.kind in _LEVELS for column in found.values()) >= 2:
-        _check_rest(frame, labels, found)
-        return _levels(frame, found)
+        _check_rest(table, found)
+        return _levels(table, found)
     if "mean" in kinds and {"sd", "variance"} & kinds:
-        _check_rest(frame, labels, found)
+        _check_rest(table, found)
         spread = next(kind for kind in ("sd", "variance") if kind in kinds)
-        mean, by = _numbers(frame, found, "mean"), _numbers(frame, found, spread)
-        return _normal(mean, by if spread == "sd" else np.sqrt(by))
+        mean, by = _numbers(table, found, "mean"), _numbers(table, found, spread)
+        return _normal(table, mean, by if spread == "sd" else np.sqrt(by))
     if {"lower", "upper"} <= kinds:
-        _check_rest(frame, labels, found)
-        share = coverage(ask, "the columns lower and upper", "level=0.95 for an interval that holds 95 %")
-        return _bounded(_numbers(frame, found, "lower"), None, _numbers(frame, found, "upper"), share)
+        return _between(table, found, ask)
     shown = ", ".join(str(label) for label in found)
-    raise refuse("obj must have quantiles, intervals, or mean and standard deviation", f"the columns {shown}", ADVICE)
+    long = [label for label in found if str(label).lower() in LONG]
+    if long:
+        raise refuse("obj must have its quantiles in columns", f"a column {shown}", _pivot(table, long[0]))
+    advice = f"{ADVICE}; {table.write} has members in its rows"
+    raise refuse("obj must have quantiles, intervals, or mean and standard deviation", f"the columns {shown}", advice)
+
+
+def _between(table: Table, found: Mapping[Any, Column], ask: Ask) -> Forecasts:
+    """Return the quantiles of bounds that do not tell their level."""
+    ends = [label for label, column in found.items() if column.kind in ("lower", "upper")]
+    example = f"level=0.8 if 80 % lie between them, or {table.write} if they are quantities"
+    share = coverage(ask, f"the columns {' and '.join(map(str, ends))}", example)
+    _check_rest(table, found)
+    kinds = {column.kind for column in found.values()}
+    centre = next((kind for kind in ("median", "point", "mean", "yhat") if kind in kinds), None)
+    middle = None if centre is None else _numbers(table, found, centre)
+    return _bounded(table, _numbers(table, found, "lower"), middle, _numbers(table, found, "upper"), share)
+
+
+def _check_parameters(found: Mapping[Any, Column]) -> None:
+    """Raise ValueError if columns hold the parameters of a distribution."""
+    parameters = [label for label, column in found.items() if column.kind == "parameter"]
+    if parameters:
+        must, got = "obj must say of which distribution its parameters are", ", ".join(parameters)
+        write = f"write {pairs.written(parameters)} of each row, or as your family is written"
+        raise refuse(must, got, f"{write}, or rename quantities")
+
+
+def _pivot(table: Table, label: Any) -> str:
+    """Return how a table with one quantile in each row becomes one with a forecast in each row."""
+    values = [other for other in table.labels if other in table.numeric and other != label]
+    keys = [other for other in table.labels if other != label and other not in values]
+    value = next((other for other in values if str(other).lower() in VALUES), values[-1] if values else "value")
+    index = keys + [other for other in values if other != value]
+    if not index:
+        return f"write frame.set_index({label!r})[[{value!r}]].T"
+    return f"write frame.pivot(index={index!r}, columns={label!r}, values={value!r})"
 
 
 def _check_bounds(found: Mapping[Any, Column], ask: Ask) -> None:
@@ -86,52 +160,51 @@ def _of_model(labels: list[Any], found: dict[Any, Column], ask: Ask) -> dict[Any
     return out
 
 
-def _check_rest(frame: Any, labels: list[Any], found: Mapping[Any, Column]) -> None:
+def _check_rest(table: Table, found: Mapping[Any, Column]) -> None:
     """Raise ValueError if there are columns of numbers that are no part of the forecast."""
+    labels = table.labels
     known, told = {column.model for column in found.values()}, columns.read_all(labels)
-    for label, dtype in zip(labels, frame.dtypes, strict=True):
+    for label in labels:
         part = label in found or label in told or str(label).lower() in columns.KEYS
         model = isinstance(label, str) and any(str(other).startswith(f"{label}-") for other in labels)
-        if not part and not model and getattr(dtype, "kind", "O") in "fiu" and label not in known:
-            raise refuse(
-                "obj must have columns of one forecast", f"also {label!r}", f"write frame.drop(columns={label!r})"
-            )
+        if not part and not model and label in table.numeric and label not in known:
+            raise refuse("obj must have columns of one forecast", f"also {label!r}", f"write {table.drop(label)}")
 
 
-def _prophet(frame: Any, found: Mapping[Any, Column], ask: Ask) -> Forecasts:
+def _prophet(table: Table, found: Mapping[Any, Column], ask: Ask) -> Forecasts:
     share = coverage(ask, "Prophet's yhat_lower and yhat_upper", "level=0.8, the default of Prophet's interval_width")
-    return _interval(frame, found, share, "yhat")
+    return _interval(table, found, share, "yhat")
 
 
-def _statsmodels(frame: Any, found: Mapping[Any, Column], ask: Ask) -> Forecasts:
+def _statsmodels(table: Table, found: Mapping[Any, Column], ask: Ask) -> Forecasts:
     kinds = {column.kind for column in found.values()}
     if "mean" not in kinds:
         raise refuse("obj must have the column mean of statsmodels", f"{', '.join(map(str, found))}", ADVICE)
-    mean = _numbers(frame, found, "mean")
+    mean = _numbers(table, found, "mean")
     if "pi lower" in kinds:
         share = coverage(ask, "the columns pi_lower and pi_upper", "level=0.95 for alpha=0.05")
-        return _interval(frame, found, share, "mean")
-    se = _numbers(frame, found, "mean se")
+        return _interval(table, found, share, "mean")
+    se = _numbers(table, found, "mean se")
     if "obs lower" not in kinds:
-        if frame.columns.name is None and not hasattr(frame.index, "freq"):  # a GLM's frame looks like this
+        if table.plain:  # a GLM's frame looks like this
             what = "mean_se is taken for the predictive standard error"
             warnings.warn(f"as_belief: {what}; that of a regression is of the mean alone", stacklevel=2)
-        return _normal(mean, se)
+        return _normal(table, mean, se)
     # The interval of the mean tells the factor from a standard error to a bound, which that of observations shares.
-    factor = (_numbers(frame, found, "mean upper") - mean) / se
-    return _normal(mean, (_numbers(frame, found, "obs upper") - mean) / factor)
+    factor = (_numbers(table, found, "mean upper") - mean) / se
+    return _normal(table, mean, (_numbers(table, found, "obs upper") - mean) / factor)
 
 
-def _interval(frame: Any, found: Mapping[Any, Column], share: float, centre: str) -> Forecasts:
+def _interval(table: Table, found: Mapping[Any, Column], share: float, centre: str) -> Forecasts:
     """Return quantiles at both ends of an interval, and the point forecast as the median if it lies between them."""
     kind = "pi" if centre == "mean" else centre
-    low, high = (_numbers(frame, found, f"{kind} {end}") for end in ("lower", "upper"))
+    low, high = (_numbers(table, found, f"{kind} {end}") for end in ("lower", "upper"))
     has = any(column.kind == centre for column in found.values())
-    middle = _numbers(frame, found, centre) if has else None
-    return _bounded(low, middle, high, share)
+    middle = _numbers(table, found, centre) if has else None
+    return _bounded(table, low, middle, high, share)
 
 
-def _bounded(low: Array, middle: Array | None, high: Array, share: float) -> Forecasts:
+def _bounded(table: Table, low: Array, middle: Array | None, high: Array, share: float) -> Forecasts:
     ends = [(1.0 - share) / 2.0, (1.0 + share) / 2.0]
 
     def make(i: int) -> Belief:
@@ -139,10 +212,10 @@ def _bounded(low: Array, middle: Array | None, high: Array, share: float) -> For
             return quantiles([ends[0], 0.5, ends[1]], [low[i], middle[i], high[i]])
         return quantiles(ends, [low[i], high[i]])
 
-    return Forecasts(len(low), make, pick=PICK)
+    return Forecasts(len(low), make, pick=table.pick)
 
 
-def _levels(frame: Any, found: Mapping[Any, Column]) -> Forecasts:
+def _levels(table: Table, found: Mapping[Any, Column]) -> Forecasts:
     at: dict[float, Any] = {}
     for label, column in found.items():
         if column.kind in _LEVELS:
@@ -151,8 +224,8 @@ def _levels(frame: Any, found: Mapping[Any, Column]) -> Forecasts:
             at.setdefault(round(half, 9), label)
     point = next((label for label, column in found.items() if column.kind == "point"), None)
     level = np.array(list(at))
-    values = np.stack([_column(frame, label) for label in at.values()])  # (levels, rows)
-    middle = None if point is None or (np.abs(level - 0.5) < 1e-6).any() else _column(frame, point)
+    values = np.stack([table.column(label) for label in at.values()])  # (levels, rows)
+    middle = None if point is None or (np.abs(level - 0.5) < 1e-6).any() else table.column(point)
 
     def make(i: int) -> Belief:
         if middle is not None and values[level < 0.5, i].max(initial=-np.inf) <= middle[i] <= values[
@@ -161,23 +234,16 @@ def _levels(frame: Any, found: Mapping[Any, Column]) -> Forecasts:
             return quantiles([*level, 0.5], [*values[:, i], middle[i]])
         return quantiles(level, values[:, i])
 
-    return Forecasts(values.shape[1], make, pick=PICK)
+    return Forecasts(values.shape[1], make, pick=table.pick)
 
 
-def _normal(mean: Array, sd: Array) -> Forecasts:
-    return Forecasts(len(mean), lambda i: Gaussian([mean[i]], sd=[sd[i]]), pick=PICK)
+def _normal(table: Table, mean: Array, sd: Array) -> Forecasts:
+    return Forecasts(len(mean), lambda i: Gaussian([mean[i]], sd=[sd[i]]), pick=table.pick)
 
 
-def _numbers(frame: Any, found: Mapping[Any, Column], kind: str) -> Array:
+def _numbers(table: Table, found: Mapping[Any, Column], kind: str) -> Array:
     """Return the column of a kind, (rows,)."""
     label = next((label for label, column in found.items() if column.kind == kind), None)
     if label is None:
         raise refuse("obj must have all columns of its summary", f"none for the {kind}", ADVICE)
-    return _column(frame, label)
-
-
-def _column(frame: Any, label: Any) -> Array:
-    try:
-        return np.asarray(frame[label].to_numpy(dtype=np.float64, na_value=np.nan))
-    except (TypeError, ValueError):
-        raise TypeError(f"as_belief: obj must have numbers in column {label!r}, got others") from None
+    return table.column(label)

@@ -9,26 +9,39 @@ import numpy as np
 
 from overcast import _check
 from overcast.adapters import columns, ensembles, hubverse, summaries
-from overcast.adapters.forecasts import Ask, Forecasts, one, quantiles, refuse
+from overcast.adapters.forecasts import Ask, Forecasts, is_from, one, quantiles, refuse
 from overcast.beliefs import Belief, Ensemble, PointMass
+
+#: columns that number the rows of a table: of pandas' reset_index and to_csv, and of series in tables of forecasts
+ROWS = frozenset(("index", "level_0", "Unnamed: 0", "id", "unique_id", "item_id", "series_id"))
 
 
 def series(obj: Any, ask: Ask) -> Forecasts:
     """Return the forecast of a pandas Series: a row of a table of forecasts, or a context known exactly."""
-    labels = list(obj.index)
-    if str(obj.index.name).lower() in ensembles.IDS | {"number"}:  # one member in each entry
-        return frame(obj.to_frame(), ask)
-    if columns.read_all(labels) or ensembles.wide(labels) or _levelled(labels) or _ids(labels):
+    labels, levels = list(obj.index), [str(name).lower() for name in obj.index.names]
+    if set(levels) & (ensembles.IDS | {"number"}):  # one member in each entry
+        return frame(obj.to_frame(name=obj.name if obj.name is not None else "value"), ask)
+    at = _stacked(obj.index)
+    if at is not None:
+        return _unstacked(frame(obj.unstack(at), ask), f"obj.unstack({at})")
+    if columns.read_all(labels, ask.names) or ensembles.wide(labels) or _levelled(labels) or _ids(labels):
         return frame(obj.to_frame().T.infer_objects(), ask)
+    if _dated(obj.index) and len(labels) != ask.dim:
+        write = "write oc.as_beliefs(obj.to_frame()) for one context each, obj.to_numpy() for one context of them"
+        raise refuse("obj must say whether its times are dimensions", f"{len(labels)} times", write)
     ensembles.check_percents(labels)
+    ensembles.check_many(labels, ask.dim, "obj")
     if any(isinstance(label, str) for label in labels):  # whole numbers may be what is left of a longer vector
-        ensembles.check_numbers(labels)
+        ensembles.check_numbers(labels, ask)
     return one(called(PointMass(obj.tolist() if obj.dtype.kind == "O" else obj.to_numpy()), labels))
 
 
 def frame(obj: Any, ask: Ask) -> Forecasts:
     """Return the forecasts in a pandas DataFrame; plain rows are the members of one."""
     found = summarised(obj, ask)
+    if found is None and _dated(obj.index):
+        write = "write oc.as_beliefs(obj) for one context each, obj.to_numpy() for members"
+        raise refuse("obj must say whether its times are members", f"{len(obj)} times", write)
     return one(called(Ensemble(_check.table("as_belief", "obj", obj)), obj.columns)) if found is None else found
 
 
@@ -51,7 +64,11 @@ def summarised(obj: Any, ask: Ask) -> Forecasts | None:
         return hubverse.forecasts(obj, ask)
     if getattr(obj.columns, "nlevels", 1) > 1:
         return _sktime(obj, labels)
-    found = summaries.forecasts(obj, ask)
+    at = _stacked(obj.index)
+    if at is not None and len(labels) == 1:
+        found = summarised(obj[labels[0]].unstack(at), ask)
+        return None if found is None else _unstacked(found, f"obj[{labels[0]!r}].unstack({at})")
+    found = summaries.forecasts(summaries.of_frame(obj), ask)
     if found is not None:
         return found
     index = list(obj.index)
@@ -67,13 +84,49 @@ def summarised(obj: Any, ask: Ask) -> Forecasts | None:
         return ensembles.side_by_side(obj, labels, wide)
     found = ensembles.long(obj)
     if found is None:
-        ensembles.check_numbers(labels)
+        ensembles.check_numbers(labels, ask)
+        _check_rows(obj, labels, ask)
     return found
 
 
 def called(belief: Belief, names: Iterable[Any]) -> Belief:
     """Return the belief with these names, if all are strings."""
     return ensembles.named(belief, list(names))
+
+
+def _stacked(index: Any) -> int | None:
+    """Return which of two levels of an index holds the parts of a summary, such as quantiles below each date.
+
+    None if there is no such level, or if the other one names variables, as in a row of sktime's.
+    """
+    if getattr(index, "nlevels", 1) != 2:
+        return None
+    names = [str(name).lower() for name in index.names]
+    for at, other in ((1, 0), (0, 1)):
+        parts, rest = list(index.unique(at)), list(index.unique(other))
+        texts = any(isinstance(label, str) for label in rest)
+        times = names[other] in columns.KEYS | ensembles.PLACES or names[at] in summaries.LONG
+        if len(columns.read_all(parts)) == len(parts) > 1 and (times or not texts):
+            return at
+    return None
+
+
+def _unstacked(found: Forecasts, write: str) -> Forecasts:
+    """Return the forecasts of a table, with how one is taken out of the object that it was made of."""
+    return Forecasts(len(found), found.__getitem__, pick=f"pick one, such as {write}.iloc[[0]], or use as_beliefs")
+
+
+def _check_rows(obj: Any, labels: list[Any], ask: Ask) -> None:
+    """Raise ValueError if a column of a plain table numbers its rows."""
+    for label in labels:
+        if str(label) in ROWS and label not in ask.names and getattr(obj[label].dtype, "kind", "O") in "iu":
+            write = f"write frame.drop(columns={label!r})"
+            raise refuse("obj must have quantities in its columns", f"the number of a row in {label!r}", write)
+
+
+def _dated(index: Any) -> bool:
+    """Return whether an index holds several times."""
+    return len(index) > 1 and (getattr(index.dtype, "kind", "O") == "M" or is_from(index, "pandas", "PeriodIndex"))
 
 
 def _ids(labels: list[Any]) -> bool:

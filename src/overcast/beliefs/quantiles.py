@@ -122,7 +122,8 @@ class Quantiles(Belief):
 def _levels(levels: ArrayLike) -> Array:
     out = _check.vector("Quantiles", "levels", levels, "levels")
     for at in np.flatnonzero((out < 0) | (out > 1)):
-        raise ValueError(f"Quantiles: levels must lie in [0, 1], got {out[at]} at index {at}")
+        write = "; write np.divide(levels, 100) for percents" if out.min() >= 0 and 1 < out.max() <= 100 else ""
+        raise ValueError(f"Quantiles: levels must lie in [0, 1], got {out[at]} at index {at}{write}")
     for at in np.flatnonzero(np.diff(out) <= 0):
         raise ValueError(f"Quantiles: levels must increase strictly, got {out[at + 1]} after {out[at]}")
     return out

@@ -16,7 +16,7 @@ from scipy.special import bdtr, stdtrit
 from overcast import _check, _html
 from overcast._check import Array
 from overcast._files import write_figure
-from overcast.adapters import as_belief
+from overcast.adapters import as_belief, tuples
 from overcast.beliefs import Belief
 from overcast.beliefs.base import ROUNDING
 from overcast.calibration import scores
@@ -242,6 +242,7 @@ def check(
     >>> print(found.verdict)
     demand: your forecasts are over-confident by a factor 2.0: nominal 80 % intervals cover 48 %.
     """
+    tuples.check_cube(beliefs)
     known = tuple(as_belief(belief) for belief in beliefs)
     happened = _check.floats("check", "outcomes", outcomes)
     happened = happened[:, None] if happened.ndim == 1 else happened

@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike
 
 from overcast import _check, _html
 from overcast._check import Array
-from overcast.adapters import as_belief
+from overcast.adapters import as_belief, tuples
 from overcast.beliefs import Belief
 from overcast.calibration import reshape, stored
+from overcast.calibration.below import Watch
 from overcast.calibration.bounds import Range, ranges
 from overcast.calibration.track import LearntTrack, Track
 
@@ -42,7 +43,8 @@ class Recalibrated:
     ----------
     memory : None to learn it; or how many of the latest outcomes to go by, from 2 to a thousand million
     bounds : (low, high) of all outcomes, None for no bound, or one such pair per dimension: (0, None) for rain.
-        Corrected beliefs are ensembles within the bounds, with their share of members on a bound
+        Corrected beliefs are ensembles within the bounds, with their share of members on a bound. A correction warns
+        once if it goes below zero where neither forecasts nor outcomes did
 
     Examples
     --------
@@ -64,6 +66,7 @@ class Recalibrated:
             raise ValueError(f"Recalibrated: memory must be {MAX_MEMORY} at most, got {got}; leave it out to learn it")
         self._ranges = ranges(bounds)
         self._tracks: tuple[Track | LearntTrack, ...] = ()
+        self._watch = Watch()
 
     def __call__(self, belief: Any) -> Belief:
         """Return the belief, or anything `as_belief` takes, corrected by the outcomes so far."""
@@ -148,7 +151,9 @@ class Recalibrated:
         each = list(zip(self._tracks, self._each(c), stated.T.tolist(), strict=True))
         found = [track.predicted(*_inward(bounds, m, s)) for track, bounds, (m, s) in each]
         shift, scale, blur = np.zeros(c), np.ones(c), np.zeros(c)
+        free = {i: one for i, one in enumerate(found) if one is not None and each[i][1].free}
         if self._reshapes(belief, c):
+            self._watch.check(belief, free, {})
             margins = [None if one is None else (*one, e[1]) for one, e in zip(found, each, strict=True)]
             return shift, scale, blur, reshape.members(belief, margins)
         for i, ((_, _, (m, s)), one) in enumerate(zip(each, found, strict=True)):
@@ -160,6 +165,7 @@ class Recalibrated:
             else:
                 blur[i] = deviation
             shift[i] = mean - scale[i] * m
+        self._watch.check(belief, free, {i: -shift[i] / scale[i] for i in free if not blur[i] and scale[i] > 0.0})
         return shift, scale, blur, None
 
     def lesson(self, stated: Array, context: ArrayLike | Belief) -> tuple[Track | LearntTrack, ...]:
@@ -182,6 +188,7 @@ class Recalibrated:
             if not bounds.low <= y <= bounds.high:
                 must = f"context must lie within the bounds {bounds.pair()}"
                 raise ValueError(f"Recalibrated: {must}, got {y} in dimension {i}")
+            self._watch.take(i, m, y)
             row, track = (*_inward(bounds, m, s), y if bounds.free else bounds.inward(y)), out[i]
             if isinstance(track, LearntTrack):
                 out[i] = track.after(row, bounds.limits)
@@ -268,6 +275,7 @@ def recalibrate(
     >>> recalibrate([[20.0], [21.0], [25.0]], [23.0, 24.0, 28.0])[-1].mean()  # three too low twice
     array([26.2])
     """
+    tuples.check_cube(beliefs)
     fixed, forecasts, out = Recalibrated(memory, bounds), list(beliefs), []
     happened = _check.floats("recalibrate", "outcomes", outcomes)
     if happened.ndim == 0 or len(happened) != len(forecasts):

@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 
 from overcast._storage import config as encoded
+from overcast.calibration import Recalibrated
 from overcast.service import messages as m
 from overcast.service import spec
 from overcast.service.engine import Engine, Turn
@@ -104,7 +105,8 @@ def _create(turn: Turn, field: Field) -> None:
     actions = {f"{amount:.0f} mm": [amount] for amount in AMOUNTS}
     model = spec.model_of({"type": "Polynomial", "degree": 2}, None, None, None)
     policy = spec.policy_of("UCB") if field.shadow is None else spec.mixed(spec.policy_of("UCB"), EXPLORE, None)
-    config = spec.configuration(actions, model, policy, None, 0, field.recalibrate)
+    recalibrate = Recalibrated(bounds=(0, None)) if field.recalibrate else False
+    config = spec.configuration(actions, model, policy, None, 0, recalibrate)
     turn.append(field.name, "create", {"event": "create", "config": config, "terms": Terms()})
     if field.shadow is not None:
         beside = {"policy": encoded(spec.policy_of(field.shadow)), "model": None}

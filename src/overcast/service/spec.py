@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from overcast import _check, confidence, events, features, kernels, models, policies
 from overcast._storage import config as encoded
+from overcast.calibration import Recalibrated
 from overcast.models.base import Model
 from overcast.policies.base import Policy
 
@@ -150,7 +151,7 @@ def check_samples(samples: Any) -> None:
 
 
 def configuration(
-    actions: Any, model: Model, policy: Policy, samples: int | str | None, seed: int, recalibrate: bool
+    actions: Any, model: Model, policy: Policy, samples: int | str | None, seed: int, recalibrate: bool | Recalibrated
 ) -> events.Event:
     """Return the configuration of a bandit as `events.config` writes it."""
     check_samples(samples)

@@ -1,0 +1,76 @@
+"""Names that users of other packages try first, and what to write instead."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from types import ModuleType
+
+_DECIDE = "decision = bandit.decide(belief)"
+_LEARN = "bandit.learn(decision, reward)"
+
+#: methods of bandits elsewhere -> what to write
+METHODS: dict[str, str] = {
+    **dict.fromkeys(("choose", "select", "select_arm", "recommend", "act", "pull", "ask"), _DECIDE),
+    **dict.fromkeys(("update", "reward", "feedback", "tell"), _LEARN),
+    **dict.fromkeys(("fit", "partial_fit", "train"), "bandit.observe(actions, beliefs, rewards)"),
+    "predict": f"bandit.estimate(belief) for mean and width of all actions, {_DECIDE} to choose one",
+    "arms": "bandit.actions",
+}
+
+#: classes elsewhere -> what to write
+CLASSES: dict[str, str] = {
+    "LinUCB": "oc.Bandit(actions, oc.LinearModel(oc.features.Bilinear()), oc.UCB())",
+    **dict.fromkeys(
+        ("LinTS", "LinThompson"), "oc.Bandit(actions, oc.LinearModel(oc.features.Bilinear()), oc.Thompson())"
+    ),
+    **dict.fromkeys(("ThompsonSampling", "TS"), "oc.Thompson()"),
+    **dict.fromkeys(("GPUCB", "KernelUCB"), "oc.Bandit(actions, oc.KernelModel(), oc.UCB())"),
+    "Normal": "oc.Gaussian(mean, sd=sd)",
+    "Dirac": "oc.PointMass(c)",
+}
+
+#: arguments without a default -> what may be written for them
+ARGUMENTS = {
+    "features": "oc.features.Bilinear()",
+    "model": "oc.LinearModel(oc.features.Bilinear())",
+    "policy": "oc.UCB()",
+}
+
+
+def instance(kind: type) -> str:
+    """Return how an instance of a class may be written.
+
+    Examples
+    --------
+    >>> from overcast import UCB, LinearModel
+    >>> instance(UCB), instance(LinearModel)
+    ('oc.UCB()', 'oc.LinearModel(oc.features.Bilinear())')
+    """
+    needed = [name for name, one in inspect.signature(kind).parameters.items() if one.default is one.empty]
+    shown = ", ".join(ARGUMENTS.get(name, name) for name in needed)
+    known = getattr(sys.modules.get("overcast"), kind.__name__, None) is kind
+    return f"{'oc.' if known else ''}{kind.__name__}({shown})"
+
+
+def method(name: str) -> AttributeError:
+    """Return the error about an attribute that bandits do not have.
+
+    Examples
+    --------
+    >>> method("update")
+    AttributeError("Bandit: there is no attribute 'update'; write bandit.learn(decision, reward)")
+    """
+    write = f"; write {METHODS[name]}" if name in METHODS else ""
+    return AttributeError(f"Bandit: there is no attribute {name!r}{write}")
+
+
+def public(name: str, modules: dict[str, ModuleType]) -> AttributeError:
+    """Return the error about a name that the package does not have.
+
+    modules : parts of the package by name, in one of which it may stand
+    """
+    home = next((part for part, module in modules.items() if name in getattr(module, "__all__", ())), None)
+    known = f"oc.{home}.{name}" if home else CLASSES.get(name)
+    write = f"; write {known}" if known else ""
+    return AttributeError(f"overcast: there is no attribute {name!r}{write}")

@@ -1,0 +1,206 @@
+"""Columns that say something about a forecast only beside others: tmean beside tsd, temp_min beside temp_max."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+
+class Column(NamedTuple):
+    """What a column holds.
+
+    model : of which model, "" if the name does not tell
+    kind : a key of `columns.TABLE`, or one of those that `together` returns
+    level : of a quantile, or the coverage of an interval, in (0, 1); None for other kinds
+    """
+
+    model: str
+    kind: str
+    level: float | None = None
+
+
+#: role -> words for it
+ROLES: dict[str, tuple[str, ...]] = {
+    "mean": (
+        *("mean", "avg", "average", "pred", "prediction", "predicted", "forecast", "fcst", "hat", "yhat", "expected"),
+    ),
+    "sd": ("sd", "std", "stdev", "stddev", "std_dev", "sigma"),
+    "variance": ("var", "variance"),
+    # spreads that may be several things
+    "vague": (
+        *("spread", "error", "err", "iqr", "unc", "uncertainty", "precision", "mad", "rmse", "se", "stderr", "sem"),
+        *("std_err", "std_error", "std.error"),
+    ),
+    # what may stand between bounds
+    "middle": ("median", "mid", "middle", "central", "point", "fit", "fitted", "value", "estimate", "est", "likely"),
+    "parameter": (
+        *("loc", "location", "scale", "mu", "shape", "rate", "alpha", "beta", "concentration", "concentration0"),
+        *("concentration1", "total_count", "probs"),
+    ),
+}
+#: bounds of one interval
+ENDS = (
+    ("lower", "upper"),
+    ("lo", "hi"),
+    ("lwr", "upr"),
+    ("low", "high"),
+    ("min", "max"),
+    ("lcl", "ucl"),
+    ("worst", "best"),
+)
+#: parameters of a distribution, of a family that they do not tell, and how one of the families is written
+FAMILIES: dict[tuple[str, ...], str] = {
+    ("loc", "scale"): "scipy.stats.norm({loc}, {scale})",
+    ("location", "scale"): "scipy.stats.norm({location}, {scale})",
+    ("mu", "sigma"): "scipy.stats.norm({mu}, {sigma})",
+    ("shape", "rate"): "scipy.stats.gamma({shape}, scale=1 / {rate})",
+    ("shape", "scale"): "scipy.stats.gamma({shape}, scale={scale})",
+    ("concentration", "rate"): "scipy.stats.gamma({concentration}, scale=1 / {rate})",
+    ("alpha", "beta"): "scipy.stats.beta({alpha}, {beta})",
+    ("concentration1", "concentration0"): "scipy.stats.beta({concentration1}, {concentration0})",
+    ("total_count", "probs"): "scipy.stats.nbinom({total_count}, 1 - {probs})",
+}
+#: the mean and the deviation of a logarithm
+LOGARITHM, LOGNORMAL = ("log", "ln"), "scipy.stats.lognorm({sd}, scale=np.exp({mean}))"
+#: names in front of bounds that only say that they are those of a forecast
+FORECAST = frozenset(
+    (
+        *("", "p", "q", "pi", "ci", "fc", "fcst", "forecast", "pred", "prediction", "predicted", "yhat", "y", "y_pred"),
+        *("y_hat", "conf", "conf_int", "confidence", "interval", "hdi", "eti", "hpd", "value", "estimate", "fit"),
+        *("bound", "limit"),
+    )
+)
+_ROLE = {word: role for role, words in ROLES.items() for word in words}
+_END = {word: end for pair in ENDS for end, word in zip(("lower", "upper"), pair, strict=True)}
+_WORD = "|".join(re.escape(word) for word in sorted({*_ROLE, *_END}, key=len, reverse=True))
+_BOUND = "|".join(_END)
+#: temp_mean, temp(mean), lower_bound; mean; mean_temp, mean(temp); and tmean, which stands beside tsd
+_AFTER = re.compile(rf"(?:(?P<model>.+?)?[_\-. (]+)?(?P<word>{_WORD})\)?", re.IGNORECASE)
+_LIMIT = re.compile(
+    rf"(?:(?P<model>.+?)?[_\-. (]+)?(?P<word>{_BOUND})[_\-. ]?(?:bound|limit|ci|pi|conf|conf_int)\)?", re.IGNORECASE
+)
+_ALONE = re.compile(rf"(?P<model>)[_\-. ]*(?P<word>{_WORD})", re.IGNORECASE)
+_BEFORE = re.compile(rf"(?P<word>{_WORD})[_\-. (]+(?P<model>.+?)\)?", re.IGNORECASE)
+_GLUE = "mean|avg|sd|std|stdev|sigma|min|max|low|high|lower|upper|lwr|upr"
+_GLUED = (
+    re.compile(rf"(?P<model>.*[^_\-. (])(?P<word>{_GLUE})", re.IGNORECASE),
+    re.compile(r"(?P<word>mean|avg|sd|std|stdev|min|max)(?P<model>[^_\-. (].*)", re.IGNORECASE),
+)
+#: a name as short as this may end in "sd" by chance, so that t beside tsd says nothing
+SHORT = 2
+
+
+class _Group(NamedTuple):
+    """The columns of one name: by word, and those of them whose word stands apart from the name."""
+
+    model: str
+    words: dict[str, Any]
+    apart: set[str]
+
+    def of(self, *roles: str) -> list[Any]:
+        """Return the columns with one of these roles."""
+        return [label for word, label in self.words.items() if _ROLE.get(word) in roles]
+
+
+def together(labels: Iterable[Any]) -> dict[Any, Column]:
+    """Return the columns that others explain.
+
+    Their kinds are "mean" beside "sd" or "variance"; "lower", "upper" and a "point" between them; "parameter" for those
+    of a distribution; and "other" for a centre beside a spread that may be several things.
+
+    Examples
+    --------
+    >>> together(["tmean", "tsd", "rain"])
+    {'tmean': Column(model='t', kind='mean', level=None), 'tsd': Column(model='t', kind='sd', level=None)}
+    >>> [column.kind for column in together(["lower_bound", "pred", "upper_bound"]).values()]
+    ['lower', 'upper', 'point']
+    """
+    known = [label for label in labels if isinstance(label, str)]
+    groups = _groups(known)
+    out: dict[Any, Column] = {}
+    for group in groups.values():
+        parameters = family(group.model, group.words)
+        if parameters:
+            out |= {label: Column(group.model, "parameter") for label in parameters[1].values()}
+            continue
+        out |= _bounds(group, groups.get("", group), known)
+        centre, vague = _centre(group, known), group.of("vague")
+        if centre is not None and vague:
+            out |= {label: Column(group.model, "other") for label in (centre, *vague)}
+        for kind in ("sd", "variance"):
+            if centre is not None and group.of(kind):
+                out |= {centre: Column(group.model, "mean"), group.of(kind)[0]: Column(group.model, kind)}
+                break
+    return out
+
+
+def family(model: str, words: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
+    """Return how a distribution with such parameters is written, and their columns by word; None if they are none."""
+    for names, write in FAMILIES.items():
+        if all(name in words for name in names):
+            return write, {name: words[name] for name in names}
+    centre = next((label for word, label in words.items() if _ROLE.get(word) == "mean"), None)
+    spread = next((label for word, label in words.items() if _ROLE.get(word) == "sd"), None)
+    if model.lower() in LOGARITHM and centre is not None and spread is not None:
+        return LOGNORMAL, {"mean": centre, "sd": spread}
+    return None
+
+
+def written(labels: Iterable[Any]) -> str:
+    """Return how the distribution with parameters in these columns of a row may be written.
+
+    Examples
+    --------
+    >>> written(["shape", "rate"])
+    "scipy.stats.gamma(row['shape'], scale=1 / row['rate'])"
+    """
+    for group in _groups([label for label in labels if isinstance(label, str)]).values():
+        parameters = family(group.model, group.words)
+        if parameters:
+            write, own = parameters
+            return write.format(**{word: f"row[{label!r}]" for word, label in own.items()})
+    return ""
+
+
+def _groups(labels: list[str]) -> dict[str, _Group]:
+    """Return the columns by the name that they share; a column may belong to several."""
+    out: dict[str, _Group] = {}
+    for label in labels:
+        for pattern in (_ALONE, _AFTER, _LIMIT, _BEFORE, *_GLUED):
+            match = pattern.fullmatch(label.strip())
+            if match:
+                model, word = (match["model"] or "").strip("._- "), match["word"].lower()
+                group = out.setdefault(model.lower(), _Group(model, {}, set()))
+                group.words.setdefault(word, label)
+                if pattern not in _GLUED:
+                    group.apart.add(word)
+    return out
+
+
+def _centre(group: _Group, labels: list[str]) -> str | None:
+    """Return the column of the mean: by its word, or by the name alone, as wind is beside wind_sd."""
+    found = group.of("mean")
+    if found:
+        return str(found[0])
+    if group.model in labels and (group.apart or len(group.model) > SHORT):
+        return group.model
+    bare = group.of("middle") if not group.model and group.of("vague") else []
+    return str(bare[0]) if bare else None
+
+
+def _bounds(group: _Group, bare: _Group, labels: list[str]) -> dict[Any, Column]:
+    """Return a lower and an upper bound, and the forecast between them.
+
+    bare : columns that consist of a word alone
+    """
+    both = next((pair for pair in ENDS if all(end in group.words for end in pair)), None)
+    if both is None or group.model == "mean" or {"open", "close"} & {label.lower() for label in labels}:
+        return {}  # bounds of a mean say little of what is forecast, and the high of a day's prices is a quantity
+    model = "" if group.model.lower() in FORECAST else group.model
+    out = {group.words[word]: Column(model, _END[word]) for word in both}
+    centres = [*group.of("mean", "middle"), *([group.model] if group.model in labels else [])]
+    if not model:
+        centres += bare.of("mean", "middle")
+    middle = next((label for label in centres if label not in out and str(label).lower() != "y"), None)
+    return out if middle is None else out | {middle: Column(model, "point")}
