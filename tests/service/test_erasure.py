@@ -326,7 +326,7 @@ def test_upkeep_waits_a_second_for_a_log_that_is_not_folded_yet(
         await engine.ask(lambda turn: None)
 
     assert engine.state is None
-    monkeypatch.setattr(erasure.asyncio, "sleep", paused)
+    monkeypatch.setattr(asyncio, "sleep", paused)
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(upkeep(engine, 1.0))
     assert pauses == [1.0, erasure.EVERY]

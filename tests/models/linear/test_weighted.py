@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -558,14 +559,11 @@ def test_a_round_adds_the_logarithm_of_the_determinant_that_it_adds(
 
 
 @pytest.mark.parametrize(("noise", "length", "anew"), [(1e-4, 1.0, 1), (1e-2, 1.0, 0), (1e4, 1e3, 0), (1.0, 1e4, 1)])
-def test_a_row_that_a_rank_one_update_would_garble_is_solved_anew(
-    noise: float, length: float, anew: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_row_that_a_rank_one_update_would_garble_is_solved_anew(noise: float, length: float, anew: int) -> None:
     """That is a matter of its leverage beside the variance of its reward: 1e8, 1e4, 0.01 and 1e8 here."""
     fit = weighted((D,), Settings(1.0, noise), False)
     fit.add(Row(np.full(D, 1e-8)), 1.0)
     fit._pause = 50
-    refits, refit = [], fit._refit
-    monkeypatch.setattr(fit, "_refit", lambda: (refits.append(1), refit())[1])
-    fit.add(Row(np.eye(D)[0] * length), 1.0)
-    assert len(refits) == anew
+    with patch.object(fit, "_refit", wraps=fit._refit) as refit:
+        fit.add(Row(np.eye(D)[0] * length), 1.0)
+    assert refit.call_count == anew
