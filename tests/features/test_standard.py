@@ -31,6 +31,8 @@ from overcast.features.standard import (
     slim,
     stretched,
     turned,
+    variation,
+    variety,
     widened,
 )
 
@@ -451,3 +453,87 @@ def test_a_map_of_any_form_is_taken_as_it_is() -> None:
     assert design.terms == 0
     assert design.moments(design.view(PointMass(CONTEXTS[0]))) is None
     assert design.coefficients(None) is None
+
+
+def test_the_share_of_a_coordinate_that_varies() -> None:
+    """All of it if a constant centres it, else its variance over its mean square. What is always zero centres none."""
+    with_one = Moments(np.array([1.0, 3.0]), np.array([0.0, 2.0]))
+    np.testing.assert_array_equal(variety(with_one), [0.0, 1.0])
+    with_zero = Moments(np.array([0.0, 2.0]), np.array([0.0, 1.0]))
+    np.testing.assert_allclose(variety(with_zero), [0.0, 0.2], rtol=1e-15)
+
+
+@pytest.mark.parametrize("level", [1.0, -300.0])
+def test_what_varies_by_a_ten_thousand_millionth_of_its_size_is_a_constant(level: float) -> None:
+    for deviation, constant in ((0.5e-10, True), (2e-10, False)):
+        moments = Moments(np.array([level, 0.0]), np.array([(deviation * level) ** 2, 1.0]))
+        np.testing.assert_array_equal(of_moments(moments).one, [float(constant), 0.0])
+        assert variety(moments)[1] == 1.0
+        assert constant_of_moments(moments)[0].any() != constant
+
+
+def test_a_coordinate_that_hardly_varies_counts_as_if_it_varied_by_a_tenth_of_its_size() -> None:
+    moments = Moments(np.array([100.0, 3.0]), np.array([1.0, 16.0]))
+    sizes = [0.1 * np.sqrt(100.0**2 + 1.0), 4.0]
+    np.testing.assert_allclose(variation(moments), sizes, rtol=1e-15)
+    np.testing.assert_allclose(of_moments(moments).matrix, np.diag(1.0 / np.array(sizes)), rtol=1e-15)
+
+
+def test_further_constants_have_their_size() -> None:
+    moments = Moments(np.array([2.0, 50.0, 7.0]), np.array([0.0, 0.0, 9.0]))
+    side = of_moments(moments)
+    expected = [[1.0 / 2.0, 0.0, 0.0], [-1.0 / 2.0, 1.0 / 50.0, 0.0], [-7.0 / 3.0 / 2.0, 0.0, 1.0 / 3.0]]
+    np.testing.assert_allclose(side.matrix, expected, rtol=1e-15)
+    np.testing.assert_array_equal(side.one, [1.0, 0.0, 0.0])
+
+
+def test_inner_products_of_vectors_with_several_constants_and_a_column_of_zeros() -> None:
+    """Rounding leaves a deviation of 1e-17 in a column of tenths, which counts as none."""
+    vectors = np.column_stack([np.full(7, 0.1), np.arange(7.0), np.zeros(7), np.full(7, 40.0)])
+    assert 0.0 < vectors[:, 0].std() < 1e-16
+    u, error = constant_of_vectors(vectors)
+    assert np.isfinite(u).all()
+    assert error[0] < 1e-20
+    side = of_vectors(vectors, (u, error))
+    sizes = np.array([0.1, np.arange(7.0).std(), 1.0, 40.0])
+    rows = np.vstack([u, (np.eye(4) - np.outer(vectors.mean(axis=0), u)) / sizes[:, None]])
+    np.testing.assert_allclose(side.matrix.T @ side.matrix, rows.T @ rows, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(vectors @ side.matrix.T @ side.one, 1.0, rtol=1e-9)
+
+
+def test_vectors_of_which_some_give_one_span_no_constant() -> None:
+    vectors = np.array([[1.0], [0.0]])
+    side = of_vectors(vectors, constant_of_vectors(vectors))
+    np.testing.assert_array_equal(side.one, [0.0])
+    np.testing.assert_array_equal(side.matrix, [[2.0]])
+
+
+@pytest.mark.parametrize(("error", "spans"), [(1e-9, True), (1e-7, False)])
+def test_a_constant_is_spanned_up_to_a_stated_error(error: float, spans: bool) -> None:
+    vectors = np.array([[1.0 + error, 1.0], [1.0 - error, -1.0], [1.0 + error, -1.0], [1.0 - error, 1.0]])
+    assert of_vectors(vectors, constant_of_vectors(vectors)).one.any() == spans
+
+
+def test_columns_that_are_nearly_the_same_may_span_a_constant() -> None:
+    first = np.array([1.0, 4.0, -2.0, 3.0, 0.5])
+    u, error = constant_of_vectors(np.column_stack([first, first + 1e-5]))
+    np.testing.assert_allclose(u, [-1e5, 1e5], rtol=1e-6)
+    assert error[0] < 1e-12
+
+
+def test_after_a_degree_that_values_do_not_determine_none_is_determined() -> None:
+    """Rounding of large powers may say otherwise."""
+    values = np.array([-1498.997, -1498.997, -154.786, -1498.997])
+    coefficients = orthonormal(values, 5)
+    np.testing.assert_array_equal(coefficients.diagonal()[2:], 1.0)  # as they come, without a scale
+
+
+@pytest.mark.parametrize(("apart", "known"), [(1e-7, True), (1e-9, False)])
+def test_values_closer_than_a_stated_distance_are_one_value(apart: float, known: bool) -> None:
+    slope = orthonormal(np.array([1.0 - apart, 1.0 + apart]), 1)[1, 1]
+    assert slope == (pytest.approx(1.0 / apart, rel=1e-6) if known else 1.0)
+
+
+def test_the_constants_are_those_that_were_chosen() -> None:
+    """Results were measured with these; others need new measurements."""
+    assert (NEARLY, COMMON) == (0.1, 1.3)

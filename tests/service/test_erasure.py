@@ -307,3 +307,28 @@ def test_an_interrupted_erasure_by_age_is_finished_by_the_next_one(
     assert erased(api, middle) == {"farm": 18}
     assert remembered(folded(store.read())) == before
     api.stop()
+
+
+def test_upkeep_waits_a_second_for_a_log_that_is_not_folded_yet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then entries that are too old are erased at once, not an hour later."""
+    with served(tmp_path) as api:
+        lived(api)
+    monkeypatch.setattr(erasure, "DAY", 1e-9)
+    engine, pauses = Engine(SqliteStore(tmp_path / "log.db")), list[float]()
+
+    async def paused(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) > 1:
+            raise asyncio.CancelledError
+        engine.start()
+        await engine.ask(lambda turn: None)
+
+    assert engine.state is None
+    monkeypatch.setattr(asyncio, "sleep", paused)
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(upkeep(engine, 1.0))
+    assert pauses == [1.0, erasure.EVERY]
+    assert not any(row.kind == "decide" for row in engine.store.read())
+    engine.stop()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -535,3 +536,34 @@ def test_open_decisions_of_blocks_and_of_trials_in_lock_step(ridge: float | None
 def _of_trial(row: Row, trial: int) -> Row:
     assert row.block is not None
     return Row(row.psi[trial], None if row.cov is None else row.cov[trial], np.asarray(row.block[trial]))
+
+
+@each_kind
+@pytest.mark.parametrize("noise", [None, 0.05, 20.0], ids=["learnt", "small noise", "large noise"])
+@pytest.mark.parametrize("leading", [(), (2,)], ids=["alone", "lock-step"])
+def test_a_round_adds_the_logarithm_of_the_determinant_that_it_adds(
+    ridge: float | None, noise: float | None, leading: tuple[int, ...]
+) -> None:
+    """log det P grows by log(1 + psi^T P^-1 psi / v), whatever the variance v is."""
+    rng = np.random.default_rng(4)
+    fit = weighted((D,), Settings(ridge, noise), False, leading)
+    grown = 0
+    for _ in range(40):
+        before, gain, pause = np.linalg.slogdet(fit.inverse)[1], np.array(fit.log_det), fit._pause
+        psi, reward = rng.normal(size=(*leading, D)), 3.0 * rng.normal(size=leading)
+        fit.add(Row(psi), reward if leading else float(reward))
+        if fit._pause == pause - 1:  # by an update of rank one
+            np.testing.assert_allclose(fit.log_det - gain, before - np.linalg.slogdet(fit.inverse)[1], rtol=1e-6)
+            grown += 1
+    assert grown > 20
+
+
+@pytest.mark.parametrize(("noise", "length", "anew"), [(1e-4, 1.0, 1), (1e-2, 1.0, 0), (1e4, 1e3, 0), (1.0, 1e4, 1)])
+def test_a_row_that_a_rank_one_update_would_garble_is_solved_anew(noise: float, length: float, anew: int) -> None:
+    """That is a matter of its leverage beside the variance of its reward: 1e8, 1e4, 0.01 and 1e8 here."""
+    fit = weighted((D,), Settings(1.0, noise), False)
+    fit.add(Row(np.full(D, 1e-8)), 1.0)
+    fit._pause = 50
+    with patch.object(fit, "_refit", wraps=fit._refit) as refit:
+        fit.add(Row(np.eye(D)[0] * length), 1.0)
+    assert refit.call_count == anew
