@@ -61,9 +61,11 @@ def test_a_bandit_takes_tuples_of_its_dimension() -> None:
         return oc.Bandit(["a", "b"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB(), **options)
 
     fresh, known = bandit(), bandit(context=["warm", "wet"])
-    for read in (fresh.decide, fresh.estimate, lambda obj: fresh.observe("a", obj, 1.0)):
+    for read in (fresh.decide, fresh.estimate):
         with refused(ValueError, "as_belief", "oc.Gaussian(m, sd=s)"):
             read((20.0, 2.0))
+    with refused(ValueError, "Bandit", "belief must", "oc.Gaussian(m, sd=s)"):
+        fresh.observe("a", (20.0, 2.0), 1.0)
     with refused(ValueError, "as_belief", "oc.Gaussian(m, sd=s)"):
         fresh.observe(["a", "b"], [(20.0, 2.0), (21.0, 1.0)], [0.0, 1.0])
     with refused(ValueError, "as_belief", "oc.Gaussian(m, sd=s)"):

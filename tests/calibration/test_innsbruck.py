@@ -27,7 +27,8 @@ def raw(record: ForecastRecord) -> Calibration:
 def after(record: ForecastRecord) -> Calibration:
     """The second half of the record, each forecast corrected by what was known by then."""
     half = len(record.outcomes) // 2
-    fixed = recalibrate(record.beliefs, record.outcomes)
+    with pytest.warns(UserWarning, match=r"below zero, where nothing ever was; write .*bounds=\[\(0, None\), None\]"):
+        fixed = recalibrate(record.beliefs, record.outcomes)
     return check(fixed[half:], record.outcomes[half:], record.names)
 
 
@@ -75,7 +76,7 @@ def test_doubting_the_spread_earns_its_place(record: ForecastRecord, monkeypatch
     half = len(record.outcomes) // 2
 
     def score() -> float:
-        fixed = recalibrate(record.beliefs, record.outcomes, memory=500)
+        fixed = recalibrate(record.beliefs, record.outcomes, memory=500, bounds=[(0.0, None), None])
         return float(check(fixed[half:], record.outcomes[half:]).crps[TEMP])
 
     doubting = score()

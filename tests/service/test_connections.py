@@ -221,25 +221,26 @@ def test_the_head_of_a_request_must_come_in_time() -> None:
     async def work() -> None:
         place = Bench(asyncio.get_running_loop())
         (slow, closed), (quick, kept) = place.connect(), place.connect()
-        place.sweep(0.0)
+        start = max(slow.since, quick.since)
+        place.sweep(start)
         slow.data_received(b"GET / HTTP/1.1\r\n")
         quick.data_received(b"GET / HTTP/1.1\r\n\r\n")
-        place.sweep(7.0)
+        place.sweep(start + 7.0)
         slow.data_received(b"Host: x\r\n")  # a bit of it does not help
         place.sweep(slow.since + 9.0)
         assert (closed.aborted, kept.aborted) == (True, False)
         await settled()
-        place.sweep(1000.0)
+        place.sweep(start + 1000.0)
         assert not kept.aborted  # the service is at work
         place.gate.set()
         await settled()
         assert quick.owes() == ("nothing",)
-        place.sweep(2000.0)
-        place.sweep(3000.0)
+        place.sweep(start + 2000.0)
+        place.sweep(start + 3000.0)
         assert not kept.aborted  # uvicorn ends idle connections
         quick.data_received(b"GET / HT")
-        place.sweep(3001.0)
-        place.sweep(3010.0)
+        place.sweep(start + 3001.0)
+        place.sweep(start + 3010.0)
         assert kept.aborted  # the second request comes too slowly
         quick.connection_lost(None)
 

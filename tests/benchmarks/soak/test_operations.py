@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import importlib
 import json
+import os
 import re
 import shutil
 import sqlite3
@@ -119,8 +120,8 @@ def test_back_up_and_restore_sqlite(tmp_path: Path) -> None:
     threads = load(process.port, key, books, 3, 0, stop)
     time.sleep(0.5)
     before = time.monotonic()
-    (command,) = (line for line in commands("Back up and restore") if line.startswith("python "))
-    subprocess.run(command.replace("python", sys.executable, 1), shell=True, cwd=tmp_path, check=True)
+    (command,) = (line for line in commands("Back up and restore") if " python " in line)
+    subprocess.run(command.replace(" python ", f" {sys.executable} "), shell=True, cwd=tmp_path, check=True)
     time.sleep(0.2)
     stop.set()
     for thread in threads:
@@ -155,7 +156,8 @@ def test_back_up_and_restore_postgres(postgres: str, tmp_path: Path) -> None:
     for command in (dump, restore):
         text = command.replace("postgresql://overcast@localhost/overcast2", f"'{other}'")
         text = text.replace("postgresql://overcast@localhost/overcast", f"'{postgres}'")
-        subprocess.run(f"{programs}/{text}", shell=True, cwd=tmp_path, check=True)
+        environment = os.environ | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+        subprocess.run(text, shell=True, cwd=tmp_path, check=True, env=environment)
     stop.set()
     for thread in threads:
         thread.join()
