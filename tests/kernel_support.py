@@ -111,8 +111,8 @@ def estimate_of(decision: oc.Decision) -> Estimate:
 
 
 def learner_of(bandit: oc.Bandit) -> KernelLearner:
-    assert isinstance(bandit._learner, KernelLearner)
-    return bandit._learner
+    assert isinstance(bandit.state.learner, KernelLearner)
+    return bandit.state.learner
 
 
 KERNELS: dict[str, AnyKernel] = {
@@ -210,8 +210,9 @@ def log_of(kind: str, t: int, seed: int = 0) -> Log:
 def learnt(model: oc.KernelModel, log: Log) -> KernelLearner:
     learner = model.start(ARMS, C)
     assert isinstance(learner, KernelLearner)
+    points = learner.at(ARMS)
     for index, belief, reward in log:
-        learner.learn(learner.evidence(learner.view(belief), index), reward)
+        learner.learn(learner.evidence(points, learner.view(belief), index), reward)
     return learner
 
 

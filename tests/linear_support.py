@@ -81,8 +81,8 @@ def pair(settings: Settings, aware: bool) -> tuple[LinearLearner, LinearLearner]
 
     Blocks do not know how the average over ratios correlates them, so that without a ridge the two agree at renewals.
     """
-    blocks = LinearLearner(Disjoint(K).at(BLOCK_ACTIONS, C), weighted((K, C), settings, aware))
-    return blocks, LinearLearner(Bilinear().at(BLOCK_ACTIONS, C), weighted((K * C,), settings, aware))
+    blocks = LinearLearner(Disjoint(K).design(K, C), weighted((K, C), settings, aware))
+    return blocks, LinearLearner(Bilinear().design(K, C), weighted((K * C,), settings, aware))
 
 
 def course(n: int, seed: int = 0, hidden: str = "mixed") -> Course:
@@ -102,8 +102,9 @@ def course(n: int, seed: int = 0, hidden: str = "mixed") -> Course:
 
 
 def teach(learner: LinearLearner, rounds: Course) -> None:
+    points = learner.at(BLOCK_ACTIONS)
     for belief, index, reward in rounds:
-        learner.learn(learner.evidence(learner.view(belief), index), reward)
+        learner.learn(learner.evidence(points, learner.view(belief), index), reward)
 
 
 def same_fit(blocks: LinearLearner, dense: LinearLearner, tolerance: float = 1e-8) -> None:

@@ -38,16 +38,16 @@ class _Told:
         parts = (np.broadcast_to(np.array(other, dtype=float), np.shape(mean)) for other in others)
         self._noise, self._prior, self._deviation = parts
 
-    def estimate(self, view: None) -> Estimate:
+    def estimate(self, points: None, view: None) -> Estimate:
         return self._estimate
 
-    def noise(self, view: None) -> Array:
+    def noise(self, points: None, view: None) -> Array:
         return self._noise
 
-    def prior(self, view: None) -> Array:
+    def prior(self, points: None, view: None) -> Array:
         return self._prior
 
-    def draw(self, view: None, rng: object) -> Array:
+    def draw(self, points: None, view: None, rng: object) -> Array:
         return self._deviation
 
     perturb = draw
@@ -64,7 +64,7 @@ def outlook(
     """Return an outlook of these numbers, whose draws and perturbations are always the same."""
     learner: Any = _Told(mean, width, noise, prior, deviation)
     mask = None if available is None else np.isin(np.arange(np.shape(mean)[-1]), available)
-    return Outlook(learner, None, mask)
+    return Outlook(learner, None, None, mask)
 
 
 class Given:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import overcast as oc
-from memory_support import differences
+from memory_support import decisions_of, differences
 
 FIXTURES = Path(__file__).parent / "fixtures"
 FILES = sorted(FIXTURES.glob("version*/*.npz"))
@@ -31,10 +31,13 @@ def _agrees(bandit: oc.Bandit, expected: dict[str, Any], when: str = "") -> None
 
 
 def test_there_is_a_file_for_every_version_so_far() -> None:
-    assert {path.parent.name for path in FILES} == {"version3", "version4", "version5"}
+    assert {path.parent.name for path in FILES} == {"version3", "version4", "version5", "version6"}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name} {path.stem}")
+each_file = pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name} {path.stem}")
+
+
+@each_file
 def test_a_file_of_an_earlier_release_loads(path: Path, tmp_path: Path) -> None:
     bandit, expected = oc.Bandit.load(path), _expected(path)
     assert bandit.learnt.rounds == expected["rounds"]
@@ -49,3 +52,9 @@ def test_a_file_of_an_earlier_release_loads(path: Path, tmp_path: Path) -> None:
     _agrees(bandit, expected, "later ")
     assert differences(again, bandit) == []
     bandit.learn(bandit.decide(POINTS[0]), 1.0)
+
+
+@each_file
+def test_a_bandit_decides_as_it_did_under_the_release_that_wrote_it(path: Path) -> None:
+    expected = json.loads((FIXTURES / "decisions.json").read_text(encoding="utf-8"))
+    assert decisions_of(oc.Bandit.load(path)) == expected[path.parent.name][path.stem]

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 import overcast as oc
 from overcast import confidence
 from overcast._check import Array
+from overcast._units import Vectors
 from overcast.features import Bilinear
 from overcast.models import Estimate, Exp4, FixedProfile, Learner, MeanContext, Model, NoisyContext, Progress
-from overcast.models.base import LastingLearner
+from overcast.models.base import LastingLearner, Points
 from overcast.policies import Outlook, Policy
 from overcast.policies.base import highest
 from overcast.round import check_pair, draws
@@ -150,16 +151,20 @@ class _Averages(Learner):
     """The average reward of each action of r trials, with evidence of its own; it takes down the contexts."""
 
     def __init__(self, trials: int, k: int) -> None:
+        self.leading = (trials,)
         self.sums, self.counts = np.zeros((trials, k)), np.ones((trials, k))
         self.contexts: list[Array] = []
+
+    def at(self, vectors: Vectors) -> Points:
+        return Points(vectors)
 
     def view(self, beliefs: Any, samples: int | None = None, rng: Any = None) -> Array:
         return np.asarray(beliefs.mean())
 
-    def estimate(self, view: Array) -> Estimate:
+    def estimate(self, points: Points, view: Array) -> Estimate:
         return Estimate(self.sums / self.counts, 1.0 / np.sqrt(self.counts))
 
-    def evidence(self, view: Array, index: Any) -> _Seen:
+    def evidence(self, points: Points, view: Array, index: Any) -> _Seen:
         return _Seen(np.asarray(index), view)
 
     def learn(self, evidence: _Seen, reward: Any) -> None:
@@ -173,11 +178,11 @@ class _Averages(Learner):
 class _AveragesModel(Model):
     made: tuple[_Averages, ...] = ()
 
-    def start(self, actions: Array, context_dim: int) -> LastingLearner:
+    def start(self, reference: Vectors, context_dim: int) -> LastingLearner:
         raise AssertionError("not in lock-step")
 
-    def start_all(self, actions: Array, context_dim: int, trials: int) -> Learner:
-        learner = _Averages(trials, actions.shape[-2])
+    def start_all(self, reference: Vectors, context_dim: int, trials: int) -> Learner:
+        learner = _Averages(trials, reference.shape[-2])
         object.__setattr__(self, "made", (*self.made, learner))
         return learner
 

@@ -93,7 +93,7 @@ def test_the_same_decisions_afterwards(features: FeatureMap, actions: Any, sampl
     loaded = oc.Bandit.load(path)
     assert (loaded.model, loaded.policy, loaded.samples) == (bandit.model, bandit.policy, bandit.samples)
     assert loaded.actions == bandit.actions
-    assert loaded._stream.key == bandit._stream.key
+    assert loaded.state.stream.key == bandit.state.stream.key
     assert len(waiting) == 5
     for i, decision in enumerate(waiting[:4]):
         context = np.full(C, float(i)) if i % 2 else None
@@ -172,8 +172,8 @@ def test_the_file_holds_arrays_and_json_only(tmp_path: Path) -> None:
         header = json.loads(file["header"].tobytes())
     assert set(kinds.values()) <= set("fiu")
     assert header["format"] == "overcast-bandit"
-    assert header["version"] == 5
-    assert header["key"] == bandit._stream.key
+    assert header["version"] == 6
+    assert header["key"] == bandit.state.stream.key
 
 
 def _rewrite(path: Path, **changes: Any) -> None:
@@ -189,8 +189,8 @@ def _rewrite(path: Path, **changes: Any) -> None:
 @pytest.mark.parametrize(
     ("changes", "word"),
     [
-        ({"version": 6}, "must be a bandit file of version 3 to 5, got version 6; load it with the newer overcast"),
-        ({"version": 1}, "must be a bandit file of version 3 to 5, got version 1; load it with the earlier overcast"),
+        ({"version": 7}, "must be a bandit file of version 3 to 6, got version 7; load it with the newer overcast"),
+        ({"version": 1}, "must be a bandit file of version 3 to 6, got version 1; load it with the earlier overcast"),
         ({"format": "overcast-kernel"}, "'overcast-kernel'"),
         ({"version": "one"}, "damaged"),
         ({"model": {"type": "models.Oracle"}}, "Oracle"),

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 import overcast
-from overcast import _memory
-from overcast.bandit import Bandit
+from overcast.bandit import Bandit, files
 from overcast.service.engine import started
 from overcast.service.fold import State, folded, replayable
 from overcast.service.store import Store
@@ -156,10 +155,8 @@ def check(store: Store, books: Books, until: float = np.inf) -> dict[str, int]:
 
 def remembered(bandit: Bandit) -> str:
     """Return a hash of all that a bandit remembers, without the marks of the instance."""
-    header, arrays = _memory.written(bandit.memory)
-    hashed = hashlib.blake2b(
-        json.dumps({k: v for k, v in header.items() if k != _memory.MARKS}, sort_keys=True).encode()
-    )
+    header, arrays = files.written(bandit.state)
+    hashed = hashlib.blake2b(json.dumps({k: v for k, v in header.items() if k != files.MARKS}, sort_keys=True).encode())
     for name in sorted(arrays):
         hashed.update(f"{name} {arrays[name].dtype.str} {arrays[name].shape}".encode())
         hashed.update(np.ascontiguousarray(arrays[name]).tobytes())

@@ -249,7 +249,8 @@ class _Linear:
 
     def __init__(self, problem: Problem, actions: Array, rngs: Rngs) -> None:
         assert isinstance(problem.shape, FeatureMap)
-        self._design: Design = problem.shape.at(actions, len(problem.centre))
+        self._design: Design = problem.shape.design(actions.shape[-1], len(problem.centre))
+        self._points = self._design.at(actions)
         sets = actions if actions.ndim == 3 else [actions] * len(rngs)
         thetas = [self._drawn(problem, own, rng) for own, rng in zip(sets, rngs, strict=True)]
         self._theta = np.stack(thetas).reshape(len(rngs), *self._design.shape)
@@ -271,7 +272,7 @@ class _Linear:
     def __call__(self, mean: Array, variance: Array | None = None) -> Array:
         """Return the expected rewards (r, k) under normal beliefs, or the rewards at points."""
         beliefs = PointStack(mean) if variance is None else GaussianStack(mean, variance)
-        return self._design.along(self._design.view(beliefs), self._theta)
+        return self._points.along(self._design.view(beliefs), self._theta)
 
 
 class _Cosines:

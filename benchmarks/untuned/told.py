@@ -20,6 +20,7 @@ import numpy as np
 
 import overcast as oc
 from overcast._check import Array
+from overcast._units import Vectors
 from overcast.features.standard import Frame, Moments
 from overcast.models.linear import averaged
 from overcast.models.linear.averaged import Averaged
@@ -69,8 +70,8 @@ class Told(oc.LinearModel):
     level: bool = False
     moments: Moments | None = None
 
-    def _start(self, actions: Array, context_dim: int, leading: tuple[int, ...]) -> LinearLearner:
-        design = self.features.at(actions, context_dim).standard()
+    def _start(self, reference: Vectors, context_dim: int, leading: tuple[int, ...]) -> LinearLearner:
+        design = self.features.design(reference.shape[-1], context_dim).standard(reference)
 
         def frame(seen: Moments) -> Frame:
             if self.moments is not None:

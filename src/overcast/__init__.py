@@ -20,10 +20,10 @@ from overcast.beliefs import (
 )
 from overcast.calibration import Recalibrated
 from overcast.client import AsyncClient, AsyncRemoteBandit, Client, Decided, RemoteBandit, ServiceError
-from overcast.decision import Decision, Option
+from overcast.decisions.history import History
+from overcast.decisions.record import Decision, Option
 from overcast.events import replay
-from overcast.explanation import Explanation
-from overcast.history import History
+from overcast.explain.result import Explanation
 from overcast.models import Estimate, KernelModel, LinearModel
 from overcast.policies import (
     IDS,
@@ -92,6 +92,12 @@ __all__ = [
     "replay",
     "simulate",
 ]
+
+
+def __dir__() -> list[str]:
+    """Return the public names alone; modules that no user needs are left out."""
+    return [*__all__, "__version__"]
+
 
 if not TYPE_CHECKING:  # a checker of types would take any name for one that is there
 

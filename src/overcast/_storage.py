@@ -18,9 +18,9 @@ from overcast import _check, confidence, features, kernels, models, policies
 from overcast._files import replacing
 
 FORMAT = "overcast-bandit"
-VERSION = 5
+VERSION = 6
 #: versions that can be read
-READABLE = (3, 4, 5)
+READABLE = (3, 4, 5, 6)
 #: the array that holds the JSON text
 HEADER = "header"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from overcast import _check
 from overcast._check import Array
 from overcast._linalg import Indices
+from overcast._units import Units, Vectors, same_vectors
 
 # Names that the repr shows before it counts the rest.
 SHOWN = 5
@@ -35,12 +37,13 @@ class Actions:
     """
 
     def __init__(self, actions: Any) -> None:
-        names, vectors = _names_and_vectors(actions)
-        vectors = _check.array("Bandit", "actions", vectors, ("k", "a"))
+        names, given = _names_and_vectors(actions)
+        vectors = given if isinstance(given, Units) else _check.array("Bandit", "actions", given, ("k", "a"))
         self._set(None if names is None else tuple(names), vectors, np.ones(len(vectors), dtype=bool))
 
-    def _set(self, names: tuple[Any, ...] | None, vectors: Array, active: NDArray[np.bool_]) -> None:
-        self._names, self._vectors, self._active = names, _check.read_only(vectors), active
+    def _set(self, names: tuple[Any, ...] | None, vectors: Vectors, active: NDArray[np.bool_]) -> None:
+        self._names, self._active = names, active
+        self._coordinates = vectors if isinstance(vectors, Units) else _check.read_only(vectors)
         active.setflags(write=False)
         self._open = None if active.all() else active
         self._index = {} if names is None else {name: i for i, name in enumerate(names)}
@@ -49,7 +52,7 @@ class Actions:
             raise ValueError(f"Bandit: actions must have distinct names, got {twice!r} twice")
 
     @classmethod
-    def of(cls, names: Sequence[Any] | None, vectors: Array, active: NDArray[np.bool_]) -> Actions:
+    def of(cls, names: Sequence[Any] | None, vectors: Vectors, active: NDArray[np.bool_]) -> Actions:
         """Return the set with these names, vectors (k, a) and active actions (k,)."""
         out = cls.__new__(cls)
         out._set(None if names is None else tuple(names), vectors, active)
@@ -61,9 +64,19 @@ class Actions:
         return self._names
 
     @property
+    def coordinates(self) -> Vectors:
+        """(k, a), read-only; unit vectors that only tell actions apart are not written out."""
+        return self._coordinates
+
+    @cached_property
     def vectors(self) -> Array:
-        """(k, a), read-only."""
-        return self._vectors
+        """(k, a), read-only, written out."""
+        return _check.read_only(np.asarray(self._coordinates))
+
+    @property
+    def dim(self) -> int:
+        """The length of the vectors, a."""
+        return int(self._coordinates.shape[1])
 
     @property
     def active(self) -> NDArray[np.bool_]:
@@ -71,18 +84,18 @@ class Actions:
         return self._active
 
     def __len__(self) -> int:
-        return len(self._vectors)
+        return len(self._coordinates)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Actions):
             return NotImplemented
-        same = np.array_equal(self.vectors, other.vectors) and np.array_equal(self.active, other.active)
+        same = same_vectors(self.coordinates, other.coordinates) and np.array_equal(self.active, other.active)
         return self.names == other.names and same
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        k, a = self.vectors.shape
+        k, a = self.coordinates.shape
         dimensions = f"{a} dimension{'s' * (a > 1)}"
         gone = f"; {k - int(self.active.sum())} retired" if self._open is not None else ""
         if self.names is None:
@@ -93,7 +106,7 @@ class Actions:
 
     def __getitem__(self, index: int) -> Any:
         """Return the name of an action, or its vector (a,) if the actions have no names."""
-        return self.vectors[index] if self.names is None else self.names[index]
+        return self.coordinates[index] if self.names is None else self.names[index]
 
     def added(self, actions: Any) -> tuple[Actions, Indices]:
         """Return the set with more actions, and where each row comes from: its former index, -1 for a new vector.
@@ -101,25 +114,38 @@ class Actions:
         A known name takes the new vector, and is active again. A list of names gives each new one a unit vector in a
         dimension of its own; vectors may also be longer than before, which appends zeros to the others.
         """
+        if isinstance(self.coordinates, Units) and _only_names(actions):
+            return self._labelled(list(actions), self.coordinates)
         names, vectors = self._named(actions) if self.names is not None else (None, self._unnamed(actions))
-        k, width = len(self), max(vectors.shape[1], self.vectors.shape[1])
+        k, width = len(self), max(vectors.shape[1], self.dim)
         known = [] if names is None else [self._index.get(name, -1) for name in names]
         at = np.array(known if names is not None else [-1] * len(vectors), dtype=np.intp)
         fresh = at < 0
         at[fresh] = k + np.arange(int(fresh.sum()))
         total = k + int(fresh.sum())
         out, active, of = np.zeros((total, width)), np.ones(total, dtype=bool), np.full(total, -1, dtype=np.intp)
-        out[:k, : self.vectors.shape[1]], active[:k], of[:k] = self.vectors, self.active, np.arange(k)
+        out[:k, : self.dim], active[:k], of[:k] = self.vectors, self.active, np.arange(k)
         before = out[at]
         out[at, : vectors.shape[1]], active[at] = vectors, True
         of[at[(before != out[at]).any(axis=1)]] = -1
         more = [] if names is None else [name for name, new in zip(names, fresh, strict=True) if new]
         return Actions.of(None if self.names is None else [*self.names, *more], out, active), of
 
+    def _labelled(self, names: list[str], units: Units) -> tuple[Actions, Indices]:
+        """Return what `added` does for names alone, beside others that have nothing but names."""
+        if len(set(names)) < len(names):
+            raise ValueError(f"Bandit: actions must have distinct names, got {_check.short(names)}")
+        new = [name for name in names if name not in self._index]
+        k, m = len(self), len(new)
+        active = np.concatenate([self.active, np.ones(m, dtype=bool)])
+        active[[self._index[name] for name in names if name in self._index]] = True
+        place, of = np.append(units.place, units.size + np.arange(m)), np.append(np.arange(k), np.full(m, -1))
+        return Actions.of([*(self.names or ()), *new], Units(place, units.size + m), active), of
+
     def _named(self, actions: Any) -> tuple[list[Any], Array]:
         """Return names and vectors of actions to add."""
-        a = self.vectors.shape[1]
-        names, vectors = _names_and_vectors(actions)
+        a = self.dim
+        names, given = _names_and_vectors(actions)
         if names is None:
             got = f"got {_check.short(actions)} for actions with names"
             raise TypeError(f"Bandit: actions must be a mapping from names to vectors, {got}")
@@ -134,7 +160,7 @@ class Actions:
                 else:
                     row[a + new.index(name)] = 1.0
             return names, units
-        return names, self._long_enough(_check.array("Bandit", "actions", vectors, ("k", "a")))
+        return names, self._long_enough(_check.array("Bandit", "actions", np.asarray(given), ("k", "a")))
 
     def _unnamed(self, actions: Any) -> Array:
         if isinstance(actions, Mapping) or hasattr(actions, "columns"):
@@ -143,7 +169,7 @@ class Actions:
         return self._long_enough(_check.array("Bandit", "actions", actions, ("k", "a")))
 
     def _long_enough(self, vectors: Array) -> Array:
-        a = self.vectors.shape[1]
+        a = self.dim
         if vectors.shape[1] < a:
             raise ValueError(f"Bandit: actions must have vectors of {a} entries, got {vectors.shape[1]}")
         return vectors
@@ -157,7 +183,7 @@ class Actions:
             active[self.find("actions", item)] = False
         if not active.any():
             raise ValueError("Bandit: actions must leave at least one that is not retired, got all of them")
-        return Actions.of(self.names, self.vectors, active)
+        return Actions.of(self.names, self.coordinates, active)
 
     def renamed(self, action: Any, name: Any) -> Actions:
         """Return the set in which an action, by its name or index, has another name."""
@@ -165,7 +191,7 @@ class Actions:
             raise TypeError("Bandit: actions must have names to get others, got some that have none")
         names = list(self.names)
         names[self.find("action", action)] = _check.name("Bandit", name)
-        return Actions.of(names, self.vectors, self.active)
+        return Actions.of(names, self.coordinates, self.active)
 
     def joined(self, other: Actions, labels: bool = False) -> tuple[Actions, Indices]:
         """Return this set with the actions that only the other has, and the other's index of each row, -1 for none.
@@ -186,11 +212,16 @@ class Actions:
         active = np.concatenate([self.active, other.active[new]])
         names = None if self.names is None or other.names is None else [*self.names, *(other.names[i] for i in new)]
         if labels:
-            vectors = np.zeros((total, self.vectors.shape[1] + len(new)))
-            vectors[: len(self), : self.vectors.shape[1]] = self.vectors
-            vectors[np.arange(len(self), total), self.vectors.shape[1] + np.arange(len(new))] = 1.0
+            if isinstance(self.coordinates, Units):
+                place = np.append(self.coordinates.place, self.dim + np.arange(len(new)))
+                return Actions.of(names, Units(place, self.dim + len(new)), active), of
+            vectors = np.zeros((total, self.dim + len(new)))
+            vectors[: len(self), : self.dim] = self.vectors
+            vectors[np.arange(len(self), total), self.dim + np.arange(len(new))] = 1.0
             return Actions.of(names, vectors, active), of
-        same = self.vectors.shape[1] == other.vectors.shape[1]
+        if same_vectors(self.coordinates, other.coordinates) and total == len(self):
+            return Actions.of(names, self.coordinates, active), of
+        same = self.dim == other.vectors.shape[1]
         if not same or not np.array_equal(self.vectors[both], other.vectors[of[both]]):
             raise ValueError("Bandit: merge needs actions with the same vectors under the same names, got others")
         return Actions.of(names, np.concatenate([self.vectors, other.vectors[new]]), active), of
@@ -268,7 +299,17 @@ def _hashable(item: Any) -> bool:
     return True
 
 
-def _names_and_vectors(actions: Any) -> tuple[list[Any] | None, ArrayLike]:
+def _only_names(actions: Any) -> bool:
+    """Return whether actions are given by names alone."""
+    if isinstance(actions, (Mapping, str)) or hasattr(actions, "columns"):
+        return False
+    if not (isinstance(actions, Collection) or np.ndim(actions) == 1):
+        return False
+    names = list(actions)
+    return bool(names) and all(isinstance(name, str) for name in names)
+
+
+def _names_and_vectors(actions: Any) -> tuple[list[Any] | None, ArrayLike | Units]:
     if isinstance(actions, Mapping):
         if not actions:
             raise ValueError("Bandit: actions must hold at least one action, got an empty mapping")
@@ -277,10 +318,8 @@ def _names_and_vectors(actions: Any) -> tuple[list[Any] | None, ArrayLike]:
         return list(actions.index), _check.table("Bandit", "actions", actions)
     if isinstance(actions, str):
         raise TypeError(f"Bandit: actions must be vectors or a list of names, got the string {_check.short(actions)}")
-    if isinstance(actions, Collection) or np.ndim(actions) == 1:
-        names = list(actions)
-        if names and all(isinstance(name, str) for name in names):
-            return [str(name) for name in names], np.eye(len(names))
+    if _only_names(actions):
+        return [str(name) for name in actions], Units(np.arange(len(actions)), len(actions))
     return None, actions
 
 

@@ -45,6 +45,7 @@ def choose(
     model: Model,
     learner: Learner,
     policy: Policy,
+    points: Any,
     beliefs: Beliefs,
     t: int,
     samples: Samples,
@@ -55,22 +56,25 @@ def choose(
 ) -> Choice:
     """Decide round t under a belief, or that of each trial in lock-step.
 
+    points : the actions to choose from, as `Learner.at` returns them
     streams : of random numbers; one, or one for each trial. The draws depend on nothing else but t
     waiting : the evidence of decisions whose rewards are still to come, of which a `share` is expected to come
     """
     if not isinstance(streams, Stream) and not policy.lockstep:
         assert isinstance(learner, LearnerStack)
-        rounds = zip(learner.learners, beliefs.singles(), streams, strict=True)
+        rounds = zip(learner.learners, points, beliefs.singles(), streams, strict=True)
         return _together(
             [
-                choose(model, own, policy, belief, t, samples, stream, available, [one[i] for one in waiting], share)
-                for i, (own, belief, stream) in enumerate(rounds)
+                choose(
+                    model, own, policy, at, belief, t, samples, stream, available, [one[i] for one in waiting], share
+                )
+                for i, (own, at, belief, stream) in enumerate(rounds)
             ]
         )
     asked = learner.awaiting(waiting, share) if waiting and not policy.random else learner
     if policy.repeats == 1:
         view = _view(model, learner, beliefs, t, samples, streams, 0)
-        outlook = Outlook(asked, view, available)
+        outlook = Outlook(asked, points, view, available)
         choice = _answer(model, asked, policy, view, outlook, t, samples, streams, 0)
         if not policy.uniform:
             return choice
@@ -88,7 +92,7 @@ def choose(
         nonlocal known
         if known is None or samples is not None:
             view = _view(model, learner, beliefs, t, samples, streams, repetition)
-            known = view, Outlook(asked, view, available)
+            known = view, Outlook(asked, points, view, available)
         return _answer(model, asked, policy, *known, t, samples, streams, repetition)
 
     actions = [answer(j).action for j in range(policy.repeats)]
@@ -173,11 +177,11 @@ def draws(samples: Samples, t: int) -> int | None:
     return min(t, _check.MAX_SAMPLES) if samples == "t" else samples
 
 
-def start(model: Model, policy: Policy, actions: Array, context_dim: int, trials: int) -> Learner:
+def start(model: Model, policy: Policy, reference: Array, context_dim: int, trials: int) -> Learner:
     """Return a learner for trials in lock-step; one per trial if the policy asks trial by trial."""
     if policy.lockstep:
-        return model.start_all(actions, context_dim, trials)
-    return LearnerStack.of(model, actions, context_dim, trials)
+        return model.start_all(reference, context_dim, trials)
+    return LearnerStack.of(model, reference, context_dim, trials)
 
 
 def _checked(scores: Array, shape: tuple[int, ...]) -> Array:

@@ -147,16 +147,24 @@ def test_bad_samples(samples: Any, kind: type[Exception]) -> None:
 
 
 @each_map
-def test_a_design_checks_its_actions_once(features: FeatureMap, actions: Array) -> None:
-    name = type(features).__name__
-    with refused(ValueError, name, "actions"):
-        features.at([1.0], 2)
-    with refused(ValueError, name, "actions"):
-        features.at(np.full((2, 3, 2), np.nan), 2)
+def test_a_design_checks_its_dimensions_once(features: FeatureMap, actions: Array) -> None:
+    name, a = type(features).__name__, actions.shape[1]
+    with refused(ValueError, name, "a must be >= 1"):
+        features.design(0, 2)
+    with refused(TypeError, name, "a must be a whole number"):
+        features.design(actions, 2)  # type: ignore[arg-type]
     with refused(ValueError, name, "c must be >= 1"):
-        features.at(actions, 0)
-    design, belief = features.at(actions, 2), BELIEFS["ensemble"][0]
-    np.testing.assert_array_equal(design.features(design.view(belief).terms), features.expected(actions, belief))
+        features.design(a, 0)
+    design, belief = features.design(a, 2), BELIEFS["ensemble"][0]
+    psi = design.at(actions).features(design.view(belief).terms)
+    np.testing.assert_array_equal(psi, features.expected(actions, belief))
+
+
+def test_a_design_needs_dimensions_that_fit() -> None:
+    with refused(ValueError, "Disjoint", "actions must be unit vectors of 3 entries, got vectors of 2"):
+        Disjoint(3).design(2, 2)
+    with refused(ValueError, "Quadratic", "got"):
+        Quadratic().design(2, 3)
 
 
 KERNEL = Product(RBF(1.0), RBF(1.0))
@@ -185,8 +193,7 @@ def test_features_have_names(features: FeatureMap, expected: list[str]) -> None:
     """A design names the coordinates of actions x1, x2, ... and those of contexts c1, c2, ..."""
     assert features.names(["price", "size"], ["rain", "sun"]) == expected
     assert len(expected) == features.size(2, 2)
-    for actions in (np.eye(2), np.stack([np.eye(2)] * 3)):
-        assert features.at(actions, 2).names == features.names(["x1", "x2"], ["c1", "c2"])
+    assert features.design(2, 2).names == features.names(["x1", "x2"], ["c1", "c2"])
 
 
 def test_names_say_what_phi_holds() -> None:
@@ -194,7 +201,7 @@ def test_names_say_what_phi_holds() -> None:
     numbers = {"x1": 2.0, "x2": 3.0, "c1": 5.0, "c2": 7.0, "1": 1.0}
     for features in (Bilinear(), Linear(), Quadratic(), Polynomial(3)):
         phi = features([[2.0, 3.0]], [[5.0, 7.0]])[0, 0]
-        for name, value in zip(features.at([[2.0, 3.0]], 2).names, phi, strict=True):
+        for name, value in zip(features.design(2, 2).names, phi, strict=True):
             factors = (part.partition("^") for part in name.split())
             assert np.prod([numbers[x] ** int(power or 1) for x, _, power in factors]) == value
 

@@ -99,12 +99,13 @@ class Own(Dense):
 
 def test_a_map_that_prepares_nothing_averages_phi_over_the_support_or_over_draws() -> None:
     belief, features = oc.Ensemble(MEMBERS, np.linspace(0.1, 0.7, 7) / 2.8), Own()
-    design = features.at(ACTIONS, 2)
+    design = features.design(2, 2)
+    prepared = design.at(ACTIONS)
     points, weights = belief.support()
     expected = np.einsum("knd,n->kd", features(ACTIONS, points), weights)
-    np.testing.assert_allclose(design.view(belief).terms, expected, rtol=1e-13)
+    np.testing.assert_allclose(prepared.features(design.view(belief).terms), expected, rtol=1e-13)
     draws = belief.sample(6, np.random.default_rng(1))
-    got = design.view(belief, 6, np.random.default_rng(1)).terms
+    got = prepared.features(design.view(belief, 6, np.random.default_rng(1)).terms)
     np.testing.assert_allclose(got, features(ACTIONS, draws).mean(axis=1), rtol=1e-13)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from overcast.features import (
     View,
     separable,
 )
-from overcast.features.design import pick
+from overcast.features.design import DesignPoints, pick
 from overcast.kernels import RBF, Matern, Product
 
 C, R = 2, 3
@@ -92,16 +93,16 @@ def _matrices(design: Design, leading: tuple[int, ...]) -> tuple[Array, Array]:
     return rng.normal(size=(*leading, *design.shape)), root + root.swapaxes(-1, -2)
 
 
-def _agrees(design: Design, view: View, at: Any, theta: Array, M: Array, naive: Naive) -> None:
+def _agrees(design: Design, points: DesignPoints, view: View, at: Any, theta: Array, M: Array, naive: Naive) -> None:
     """Compare all answers about one trial, picked by `at`, with theta (d,) and M (d, d) written out."""
     own = theta[at].ravel()
     full = block_diag(*M[at]) if len(design.shape) > 1 else M[at]
     tolerance: dict[str, Any] = {"rtol": 1e-9, "atol": 1e-10}
-    np.testing.assert_allclose(design.features(view.terms)[at], naive.psi, **tolerance)
-    np.testing.assert_allclose(design.along(view, theta)[at], naive.psi @ own, **tolerance)
-    np.testing.assert_allclose(design.quadratic(view, M)[at], np.vecdot(naive.psi @ full, naive.psi), **tolerance)
+    np.testing.assert_allclose(points.features(view.terms)[at], naive.psi, **tolerance)
+    np.testing.assert_allclose(points.along(view, theta)[at], naive.psi @ own, **tolerance)
+    np.testing.assert_allclose(points.quadratic(view, M)[at], np.vecdot(naive.psi @ full, naive.psi), **tolerance)
     variance = np.einsum("kde,de->k", naive.cov, full)
-    np.testing.assert_allclose(design.context_variance(view, M)[at], variance, **tolerance)
+    np.testing.assert_allclose(points.context_variance(view, M)[at], variance, **tolerance)
 
 
 def _row_agrees(design: Design, row: Any, index: int, naive: Naive) -> None:
@@ -125,17 +126,19 @@ def test_one_belief(
     features: FeatureMap, actions: Array, samples: int | None, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _take(path, monkeypatch)
-    design, belief = features.at(actions, C), ENSEMBLES[0]
-    assert design.k == len(actions)
+    design, belief = features.design(actions.shape[1], C), ENSEMBLES[0]
+    points = design.at(actions)
+    assert len(points) == len(actions)
     assert int(np.prod(design.shape)) == features.size(actions.shape[1], C)
     view = design.view(belief, samples, np.random.default_rng(7))
-    assert view.terms.shape == design.terms_shape
+    assert design.terms_shape is None or view.terms.shape == design.terms_shape
+    assert points.features(view.terms).shape == (len(actions), math.prod(design.shape))
     naive = _naive(features, actions, belief, samples, 7)
-    _agrees(design, view, (), *_matrices(design, ()), naive)
+    _agrees(design, points, view, (), *_matrices(design, ()), naive)
     for index in range(len(actions)):
-        _row_agrees(design, design.row(view, index, cov=True), index, naive)
-        plain = design.row(view, index, cov=False)
-        np.testing.assert_array_equal(plain.psi, design.row(view, index, cov=True).psi)
+        _row_agrees(design, points.row(view, index, cov=True), index, naive)
+        plain = points.row(view, index, cov=False)
+        np.testing.assert_array_equal(plain.psi, points.row(view, index, cov=True).psi)
         assert plain.cov is None
 
 
@@ -156,20 +159,57 @@ def test_a_stack_of_beliefs(
     if own_actions:
         unit = isinstance(features, Disjoint)
         sets = [np.roll(actions, i, axis=0) if unit else actions + 0.1 * i for i in range(R)]
-    design = features.at(np.stack(sets) if own_actions else actions, C)
+    design = features.design(actions.shape[1], C)
+    points = design.at(np.stack(sets) if own_actions else actions)
+    assert len(points) == len(actions)
     beliefs: Beliefs = Catalogue(list(ENSEMBLES)).pick(np.arange(R))
     view = design.view(beliefs, samples, [np.random.default_rng((7, i)) for i in range(R)])
-    assert view.terms.shape == (R, *design.terms_shape)
+    assert design.terms_shape is None or view.terms.shape == (R, *design.terms_shape)
+    assert points.features(view.terms).shape == (R, len(actions), math.prod(design.shape))
     theta, M = _matrices(design, (R,))
     index = np.array([2, 0, 1])
-    row = design.row(view, index, cov=True)
-    assert design.row(view, index, cov=False).cov is None
+    row = points.row(view, index, cov=True)
+    assert points.row(view, index, cov=False).cov is None
     for i, (own, belief) in enumerate(zip(sets, ENSEMBLES, strict=True)):
         naive = _naive(features, own, belief, samples, (7, i))
-        _agrees(design, view, i, theta, M, naive)
+        _agrees(design, points, view, i, theta, M, naive)
         assert row.cov is not None
         block = None if row.block is None else row.block[i]
         _row_agrees(design, row._replace(psi=row.psi[i], cov=row.cov[i], block=block), int(index[i]), naive)
+
+
+@each_design
+@each_samples
+@each_path
+@pytest.mark.parametrize("n", [1, 2, R])
+def test_several_beliefs_and_one_theta(
+    features: FeatureMap,
+    actions: Array,
+    samples: int | None,
+    path: str,
+    n: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A learner of one bandit asks about n beliefs at once, with one theta and one M."""
+    _take(path, monkeypatch)
+    design = features.design(actions.shape[1], C)
+    points, (theta, M) = design.at(actions), _matrices(design, ())
+    view = design.view(
+        Catalogue(list(ENSEMBLES)).pick(np.arange(n)), samples, [np.random.default_rng((7, i)) for i in range(n)]
+    )
+    index = np.array([2, 0, 1])[:n]
+    row, along, squares = points.row(view, index, cov=True), points.along(view, theta), points.quadratic(view, M)
+    variance, each = points.context_variance(view, M), view.each()
+    assert along.shape == squares.shape == variance.shape == (n, len(actions))
+    assert len(each) == len(row.split()) == n
+    for i in range(n):
+        naive = _naive(features, actions, ENSEMBLES[i], samples, (7, i))
+        _agrees(design, points, each[i], (), theta, M, naive)
+        _row_agrees(design, row.split()[i], int(index[i]), naive)
+        tolerance: dict[str, Any] = {"rtol": 1e-10, "atol": 1e-12}
+        np.testing.assert_allclose(along[i], points.along(each[i], theta), **tolerance)
+        np.testing.assert_allclose(squares[i], points.quadratic(each[i], M), **tolerance)
+        np.testing.assert_allclose(variance[i], points.context_variance(each[i], M), **tolerance)
 
 
 @pytest.mark.parametrize("under", [name for name in BELIEFS if name != "ensemble"])
@@ -180,10 +220,10 @@ def test_moments_of_beliefs_that_have_them(name: str, under: str) -> None:
     """Against a quadrature rule that is exact for the features and their products."""
     features, actions = DESIGNS[name]
     belief, rule = BELIEFS[under]
-    design = features.at(actions, C)
-    view, naive = design.view(belief), Naive(features, actions, rule)
-    _agrees(design, view, (), *_matrices(design, ()), naive)
-    _row_agrees(design, design.row(view, 1, cov=True), 1, naive)
+    design = features.design(actions.shape[1], C)
+    points, view, naive = design.at(actions), design.view(belief), Naive(features, actions, rule)
+    _agrees(design, points, view, (), *_matrices(design, ()), naive)
+    _row_agrees(design, points.row(view, 1, cov=True), 1, naive)
 
 
 @pytest.mark.parametrize("under", ["gaussian matrix", "mixture", "quantiles"])
@@ -192,14 +232,15 @@ def test_covariances_of_other_maps_come_from_points_that_stand_for_the_belief(na
     features, actions = DESIGNS[name]
     belief = BELIEFS[under][0]
     samples = 4 if isinstance(features, Function) or (name == "nystrom" and under == "quantiles") else None
-    design, naive = features.at(actions, C), Naive(features, actions, belief.stand_in())
+    design, naive = features.design(actions.shape[1], C), Naive(features, actions, belief.stand_in())
+    points = design.at(actions)
     view = design.view(belief, samples, np.random.default_rng(3))
     if samples is None:
         naive.psi = features.expected(actions, belief)
     else:
         naive.sampled(features, actions, belief.sample(samples, np.random.default_rng(3)))
-    _agrees(design, view, (), *_matrices(design, ()), naive)
-    _row_agrees(design, design.row(view, 1, cov=True), 1, naive)
+    _agrees(design, points, view, (), *_matrices(design, ()), naive)
+    _row_agrees(design, points.row(view, 1, cov=True), 1, naive)
 
 
 def _sigma_points(belief: Belief) -> tuple[Array, Array]:
@@ -215,18 +256,19 @@ def test_a_belief_that_can_only_be_sampled(features: FeatureMap, actions: Array)
     rule = _sigma_points(SAMPLER) if isinstance(features, (Bilinear, Linear, Disjoint)) else SAMPLER.stand_in()
     stack = Catalogue([ENSEMBLES[0], SAMPLER]).pick(np.array([0, 1]))
     beliefs: list[tuple[Beliefs, Any]] = [(SAMPLER, ()), (stack, 1)]
-    design = features.at(actions, C)
+    design = features.design(actions.shape[1], C)
+    points = design.at(actions)
     for both, at in beliefs:
         rng = np.random.default_rng(3)
         view = design.view(both, 6, [np.random.default_rng(9), rng] if both.leading else rng)
         naive = Naive(features, actions, rule)
         naive.sampled(features, actions, SAMPLER.sample(6, np.random.default_rng(3)))
-        _agrees(design, view, at, *_matrices(design, both.leading), naive)
+        _agrees(design, points, view, at, *_matrices(design, both.leading), naive)
 
 
 @each_design
 def test_an_exact_view_has_no_excess_and_a_sampled_one_has_its_share(features: FeatureMap, actions: Array) -> None:
-    design = features.at(actions, C)
+    design = features.design(actions.shape[1], C)
     exact, sampled = design.view(ENSEMBLES[0]), design.view(ENSEMBLES[0], 5, np.random.default_rng(0))
     assert exact.excess == 0.0
     assert sampled.excess == 0.2

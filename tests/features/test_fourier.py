@@ -182,9 +182,10 @@ def test_sampled_features_are_the_average_over_the_same_draws() -> None:
     draws = belief.sample(50, np.random.default_rng(5))
     got = features.sampled(actions, belief, 50, np.random.default_rng(5))
     np.testing.assert_allclose(got, features(actions, draws).mean(axis=1), atol=1e-14)
-    design = features.at(actions, 2)
-    np.testing.assert_array_equal(design.view(belief, 50, np.random.default_rng(5)).terms, got)
-    np.testing.assert_array_equal(design.view(belief).terms, features.expected(actions, belief))
+    design = features.design(actions.shape[1], 2)
+    points, drawn = design.at(actions), design.view(belief, 50, np.random.default_rng(5))
+    np.testing.assert_array_equal(points.features(drawn.terms), got)
+    np.testing.assert_array_equal(points.features(design.view(belief).terms), features.expected(actions, belief))
 
 
 def test_without_a_characteristic_function_there_is_no_closed_form() -> None:
@@ -377,25 +378,23 @@ def test_cosines_and_then_sines() -> None:
 
 def test_expectations_come_from_the_characteristic_function() -> None:
     """E[cos(w + v c)] = cos(w + v m) exp(-v^2 s / 2) for normal c with mean m and variance s."""
-    prepared = PreparedWaves(OwnWaves(), WAVE_ACTIONS, 1)
+    waves, prepared = OwnWaves(), PreparedWaves(OwnWaves(), WAVE_ACTIONS, 1)
     shrink = np.exp(-(V[:, 0] ** 2) * 0.3 / 2)
     expected = [np.array(_written_out(x, np.array([0.4]))) * np.r_[shrink, shrink[:2]] for x in WAVE_ACTIONS]
-    np.testing.assert_allclose(prepared.expected(Gaussian([0.4], 0.3)), expected, rtol=1e-12)
+    np.testing.assert_allclose(prepared.expected(waves._embed(Gaussian([0.4], 0.3), 2)), expected, rtol=1e-12)
     members = Ensemble([[0.4], [1.0]], [0.3, 0.7])
     average = 0.3 * OwnWaves()(WAVE_ACTIONS, [[0.4]])[:, 0] + 0.7 * OwnWaves()(WAVE_ACTIONS, [[1.0]])[:, 0]
-    np.testing.assert_allclose(prepared.expected(members), average, rtol=1e-12)
+    np.testing.assert_allclose(prepared.expected(waves._embed(members, 2)), average, rtol=1e-12)
 
 
 def test_draws_are_averaged_and_needed_where_nothing_is_known() -> None:
-    prepared, sampler = (
-        PreparedWaves(OwnWaves(), WAVE_ACTIONS, 1),
-        Sampler(lambda n, rng: rng.normal(size=(n, 1)), dim=1),
-    )
+    waves, prepared = OwnWaves(), PreparedWaves(OwnWaves(), WAVE_ACTIONS, 1)
+    sampler = Sampler(lambda n, rng: rng.normal(size=(n, 1)), dim=1)
     draws = sampler.sample(7, np.random.default_rng(2))
-    got = prepared.sampled(sampler, 7, np.random.default_rng(2))
+    got = prepared.expected(waves._embed_draws(draws, 2))
     np.testing.assert_allclose(got, OwnWaves()(WAVE_ACTIONS, draws).mean(axis=1), rtol=1e-12, atol=1e-14)
     with refused(NoClosedForm, "OwnWaves", "Sampler", "samples="):
-        prepared.expected(sampler)
+        waves._embed(sampler, 2)
 
 
 def _product(action_kernel: Kernel, context_kernel: Kernel) -> Value:

@@ -111,9 +111,10 @@ def test_finite_supports_and_draws_serve_every_kernel(kernel: AnyKernel) -> None
     draws = quantiles.sample(50, np.random.default_rng(5))
     got = features.sampled(ACTIONS, quantiles, 50, np.random.default_rng(5))
     np.testing.assert_allclose(got, features(ACTIONS, draws).mean(axis=1), rtol=0, atol=1e-8)
-    design = features.at(ACTIONS, 2)
-    np.testing.assert_array_equal(design.view(quantiles, 50, np.random.default_rng(5)).terms, got)
-    np.testing.assert_array_equal(design.view(belief).terms, features.expected(ACTIONS, belief))
+    design = features.design(2, 2)
+    points, drawn = design.at(ACTIONS), design.view(quantiles, 50, np.random.default_rng(5))
+    np.testing.assert_array_equal(points.features(drawn.terms), got)
+    np.testing.assert_array_equal(points.features(design.view(belief).terms), features.expected(ACTIONS, belief))
 
 
 def test_expected_features_are_the_integral() -> None:

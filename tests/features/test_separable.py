@@ -181,9 +181,10 @@ def test_a_map_of_ones_own_learns_less_from_vague_forecasts() -> None:
     """With a ridge and the noise given, a round has the precision psi psi^T / (noise^2 + theta^T Cov theta + ...)."""
     learner = LinearModel(Waves(), ridge=1.0, noise=0.1, weights="variance").start(np.eye(2), 2)
     sharp, vague = Gaussian([0.5, 1.0], 0.01), Gaussian([0.5, 1.0], 4.0)
+    points = learner.at(np.eye(2))
     for _ in range(5):
-        learner.learn(learner.evidence(learner.view(sharp), 0), 1.0)
-    noise = [learner.noise(learner.view(belief))[0] for belief in (PointMass([0.5, 1.0]), sharp, vague)]
+        learner.learn(learner.evidence(points, learner.view(sharp), 0), 1.0)
+    noise = [learner.noise(points, learner.view(belief))[0] for belief in (PointMass([0.5, 1.0]), sharp, vague)]
     theta, covs = learner.theta[:2], [Waves().term_covariance(belief) for belief in (sharp, vague)]
     assert noise[0] == pytest.approx(0.1)
     inverse = learner.fit.inverse[:2, :2]
@@ -197,22 +198,23 @@ def test_covariances_of_rows_do_not_depend_on_whether_they_are_tabulated(
 ) -> None:
     """With many actions and features, the products of action terms are computed for each row."""
     belief = Gaussian(CONTEXTS[0], np.cov(CONTEXTS.T))
-    with_table, without = features.at(ACTIONS, 3), features.at(ACTIONS, 3)
-    rows = [with_table.row(with_table.view(belief), i, cov=True) for i in range(len(ACTIONS))]
+    design = features.design(3, 3)
+    with_table, without = design.at(ACTIONS), design.at(ACTIONS)
+    rows = [with_table.row(design.view(belief), i, cov=True) for i in range(len(ACTIONS))]
     monkeypatch.setattr(separable, "MAX_TABLE", 0)
     for i, row in enumerate(rows):
-        other = without.row(without.view(belief), i, cov=True)
+        other = without.row(design.view(belief), i, cov=True)
         assert row.cov is not None
         assert other.cov is not None
         np.testing.assert_allclose(other.cov, row.cov, rtol=1e-12)
         np.testing.assert_array_equal(other.psi, row.psi)
     stack = Catalogue([belief, PointMass(CONTEXTS[1])]).pick(np.array([0, 1]))
-    many = without.row(without.view(stack), np.array([2, 3]), cov=True)
+    many = without.row(design.view(stack), np.array([2, 3]), cov=True)
     assert many.cov is not None
     assert rows[2].cov is not None
     np.testing.assert_allclose(many.cov[0], rows[2].cov, rtol=1e-12)
     np.testing.assert_array_equal(many.cov[1], 0.0)
-    assert getattr(without, "_products") is None  # noqa: B009 - only separable designs have it
+    assert getattr(without, "_products") is None  # noqa: B009 - only separable points have it
     assert getattr(with_table, "_products") is not None  # noqa: B009
 
 

@@ -13,9 +13,11 @@ from overcast._check import Array
 from overcast.beliefs import Ensemble, Gaussian, PointMass
 from overcast.beliefs.stacked import Catalogue
 from overcast.features import Bilinear, Design, Disjoint, FeatureMap, Function, Linear, Polynomial, Quadratic
+from overcast.features.design import DesignPoints
 from overcast.features.standard import (
     COMMON,
     NEARLY,
+    Frame,
     Moments,
     constant_of_moments,
     constant_of_vectors,
@@ -30,7 +32,6 @@ from overcast.features.standard import (
     shifted,
     slim,
     stretched,
-    turned,
     variation,
     variety,
     widened,
@@ -65,11 +66,33 @@ def test_a_diagonal_stands_for_its_matrix() -> None:
     np.testing.assert_array_equal(slim(matrix), matrix)
     np.testing.assert_array_equal(full(diagonal, 2), np.diag(diagonal))
     np.testing.assert_array_equal(full(matrix, 2), matrix)
-    np.testing.assert_array_equal(turned(diagonal, vector), np.diag(diagonal) @ vector)
-    np.testing.assert_array_equal(turned(matrix, vector), matrix @ vector)
+    for own in (diagonal, matrix):
+        frame = Frame(own, 2.0 * own, np.zeros(2), np.array(0.5))
+        np.testing.assert_array_equal(frame.turn_terms(vector), full(own, 2) @ vector)
+        np.testing.assert_array_equal(frame.turn_features(vector), 2.0 * full(own, 2) @ vector)
     stacked = slim(np.stack([np.diag(diagonal), np.diag(-diagonal)]))
     np.testing.assert_array_equal(stacked, [diagonal, -diagonal])
-    np.testing.assert_array_equal(turned(stacked, np.stack([vector, vector])), [[10.0, 21.0], [-10.0, -21.0]])
+    both = Frame(stacked, stacked, np.zeros((2, 2)), np.zeros(2))
+    for turn in (both.turn_terms, both.turn_features):
+        np.testing.assert_array_equal(turn(np.stack([vector, vector])), [[10.0, 21.0], [-10.0, -21.0]])
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_a_frame_turns_the_terms_of_one_belief_or_of_several(n: int) -> None:
+    """As many beliefs as features do not pass for a matrix."""
+    vectors, matrix = RNG.normal(size=(n, 3)), RNG.normal(size=(3, 3))
+    for own in (matrix, matrix.diagonal()):
+        frame = Frame(own, own, np.zeros(3), np.array(0.5))
+        for turn in (frame.turn_terms, frame.turn_features):
+            np.testing.assert_allclose(turn(vectors), [full(own, 2) @ one for one in vectors], rtol=1e-13)
+    trials = RNG.normal(size=(n, 3, 3))
+    for own, each in (
+        (trials, trials),
+        (matrix[None].repeat(n, axis=0).diagonal(0, 1, 2), [np.diag(np.diag(matrix))] * n),
+    ):
+        frame = Frame(own, own, np.zeros((n, 3)), np.zeros(n))
+        got = frame.turn_terms(vectors)
+        np.testing.assert_allclose(got, [m @ one for m, one in zip(each, vectors, strict=True)], rtol=1e-13)
 
 
 def test_terms_divided_by_their_size() -> None:
@@ -187,10 +210,15 @@ def test_products_of_polynomials() -> None:
             assert found[i, j] == pytest.approx(of_each[0, e, g] * of_each[1, f, h])
 
 
-def _standard(name: str) -> tuple[Design, Any]:
+def _standard_design(features: FeatureMap, actions: Array, c: int = C) -> Design:
+    """Return the design that is standard for actions (k, a) or (r, k, a)."""
+    return features.design(actions.shape[-1], c).standard(actions)
+
+
+def _standard(name: str) -> tuple[Design, DesignPoints, Any]:
     features, actions = CASES[name]
-    design = features.at(actions, C).standard()
-    return design, _frame(design)
+    design = _standard_design(features, actions)
+    return design, design.at(actions), _frame(design)
 
 
 def _frame(design: Design) -> Any:
@@ -200,26 +228,26 @@ def _frame(design: Design) -> Any:
     return design.frame(Moments(means.mean(axis=0), means.var(axis=0)))
 
 
-def _written_out(design: Design, view: Any, frame: Any) -> Array:
+def _written_out(design: Design, points: DesignPoints, view: Any, frame: Any) -> Array:
     """Return standard features of all actions, of all blocks if there are any, (k, d)."""
-    return design.features(design.through(view, frame).terms)
+    return points.features(design.through(view, frame).terms)
 
 
 @each_case
 def test_standard_features_are_coefficients_times_features(name: str) -> None:
     """So theta over standard features, times these coefficients, is the same function over the map's own."""
     features, actions = CASES[name]
-    design, frame = _standard(name)
+    design, points, frame = _standard(name)
     of_block = design.coefficients(frame)
     assert of_block is not None
     matrix = np.asarray(np.kron(np.eye(math.prod(design.shape[:-1])), of_block), dtype=np.float64)
     for belief in (Gaussian(CONTEXTS[0], [4.0, 0.02]), Ensemble(CONTEXTS[:5]), PointMass(CONTEXTS[1])):
-        found = _written_out(design, design.view(belief), frame)
+        found = _written_out(design, points, design.view(belief), frame)
         expected = features.expected(actions, belief) @ matrix.T
         np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8)
     theta = RNG.normal(size=design.shape)
     view = design.view(PointMass(CONTEXTS[2]))
-    along = design.along(design.through(view, frame), theta)
+    along = points.along(design.through(view, frame), theta)
     own = theta.ravel() @ matrix
     np.testing.assert_allclose(along, features(actions, CONTEXTS[[2]])[:, 0] @ own, rtol=1e-8, atol=1e-8)
 
@@ -227,21 +255,21 @@ def test_standard_features_are_coefficients_times_features(name: str) -> None:
 @each_case
 def test_rows_follow_the_frame(name: str) -> None:
     """A row times the frame's matrix is the standard features of its action."""
-    design, frame = _standard(name)
+    design, points, frame = _standard(name)
     view = design.view(Gaussian(CONTEXTS[3], [4.0, 0.02]))
-    for index in range(design.k):
-        row = design.row(view, index, cov=False)
-        found, all_blocks = turned(frame.matrix, row.psi), _written_out(design, view, frame)[index]
+    for index in range(len(points)):
+        row = points.row(view, index, cov=False)
+        found, all_blocks = frame.turn_features(row.psi), _written_out(design, points, view, frame)[index]
         own = all_blocks if row.block is None else all_blocks.reshape(design.shape)[int(row.block)]
         np.testing.assert_allclose(found, own, rtol=1e-9, atol=1e-9)
 
 
 @each_case
 def test_one_is_the_function_that_is_one_everywhere(name: str) -> None:
-    design, frame = _standard(name)
+    design, points, frame = _standard(name)
     assert bool(frame.one.any()) == (name in CONSTANT | NEAR)
     views = [design.through(design.view(PointMass(c)), frame) for c in CONTEXTS]
-    values = np.array([design.along(view, frame.one) for view in views])
+    values = np.array([points.along(view, frame.one) for view in views])
     if name in CONSTANT:
         np.testing.assert_allclose(values, 1.0, rtol=1e-9)
     if name in NEAR:  # each side is off by NEARLY at most
@@ -315,20 +343,20 @@ def test_a_constant_context_makes_a_constant_where_the_actions_allow_for_it(
     features: FeatureMap, actions: Array, has: bool
 ) -> None:
     contexts = np.insert(CONTEXTS, 1, 7.0, axis=1)
-    design = features.at(actions, 3).standard()
+    design = _standard_design(features, actions, 3)
     each = [design.moments(design.view(PointMass(c))) for c in contexts]
     means = np.array([one.mean for one in each if one is not None])
     frame = design.frame(Moments(means.mean(axis=0), means.var(axis=0)))
     view = design.through(design.view(Gaussian(contexts[0], [1.0, 0.0, 0.1])), frame)
-    assert np.allclose(design.along(view, frame.one), 1.0, rtol=1e-9) == has
+    assert np.allclose(design.at(actions).along(view, frame.one), 1.0, rtol=1e-9) == has
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if "polynomial" not in name])
 def test_standard_features_are_of_one_size(name: str) -> None:
     """Over actions and contexts they have the variance that follows from each side, and COMMON^2 times it where no
     action changes them; quadratic terms have mean square one instead."""
-    design, frame = _standard(name)
-    found = np.stack([_written_out(design, design.view(PointMass(c)), frame) for c in CONTEXTS])
+    design, points, frame = _standard(name)
+    found = np.stack([_written_out(design, points, design.view(PointMass(c)), frame) for c in CONTEXTS])
     if len(design.shape) > 1:
         found = found * math.sqrt(design.shape[0])  # each action has features in one block alone
     squares = (found**2).mean(axis=(0, 1))
@@ -350,7 +378,7 @@ def test_standard_features_are_of_one_size(name: str) -> None:
 @each_case
 def test_diversity_is_the_share_of_features_that_contexts_move(name: str) -> None:
     """Of what actions change: a centred context term counts in full, one about zero by its variance."""
-    _, frame = _standard(name)
+    *_, frame = _standard(name)
     moved = (CONTEXTS.var(axis=0) / (CONTEXTS**2).mean(axis=0)).mean()
     expected = {
         "linear": 0.0,
@@ -380,14 +408,15 @@ def test_units_drop_out(name: str) -> None:
     features, actions = CASES[name]
     of_actions = np.array([1.0, 1.0, 1.0] if isinstance(features, Disjoint) else [1e3, 1e-2, 0.3])[: actions.shape[1]]
     of_contexts = np.array([1e-3, 200.0])
-    one, two = features.at(actions, C).standard(), features.at(of_actions * actions, C).standard()
+    one, two = _standard_design(features, actions), _standard_design(features, of_actions * actions)
     moments = [
         np.array([d.moments(d.view(PointMass(by * c))).mean for c in CONTEXTS])  # type: ignore[union-attr]
         for d, by in ((one, 1.0), (two, of_contexts))
     ]
     frames = [d.frame(Moments(m.mean(axis=0), m.var(axis=0))) for d, m in zip((one, two), moments, strict=True)]
-    first = _written_out(one, one.view(PointMass(CONTEXTS[0])), frames[0])
-    second = _written_out(two, two.view(PointMass(of_contexts * CONTEXTS[0])), frames[1])
+    first = _written_out(one, one.at(actions), one.view(PointMass(CONTEXTS[0])), frames[0])
+    seen = two.view(PointMass(of_contexts * CONTEXTS[0]))
+    second = _written_out(two, two.at(of_actions * actions), seen, frames[1])
     np.testing.assert_allclose(second, first, rtol=1e-8, atol=1e-9)
 
 
@@ -395,13 +424,13 @@ def test_units_drop_out(name: str) -> None:
 def test_zero_points_drop_out_of_polynomials(degree: int) -> None:
     """A thousand units away, or fifty standard deviations if third powers are to keep their digits."""
     features, shift = Polynomial(degree), np.array([250.0, -15.0] if degree == 3 else [290.0, -1000.0])
-    one, two = features.at(VECTORS, C).standard(), features.at(VECTORS + shift, C).standard()
+    one, two = _standard_design(features, VECTORS), _standard_design(features, VECTORS + shift)
     frames = [_frame(one)]
     seen = [two.moments(two.view(PointMass(c + shift))) for c in CONTEXTS]
     means = np.array([m.mean for m in seen if m is not None])
     frames.append(two.frame(Moments(means.mean(axis=0), means.var(axis=0))))
-    first = _written_out(one, one.view(PointMass(CONTEXTS[0])), frames[0])
-    second = _written_out(two, two.view(PointMass(CONTEXTS[0] + shift)), frames[1])
+    first = _written_out(one, one.at(VECTORS), one.view(PointMass(CONTEXTS[0])), frames[0])
+    second = _written_out(two, two.at(VECTORS + shift), two.view(PointMass(CONTEXTS[0] + shift)), frames[1])
     np.testing.assert_allclose(second, first, rtol=0, atol=1e-7)
 
 
@@ -409,8 +438,8 @@ def test_zero_points_drop_out_of_polynomials(degree: int) -> None:
 def test_moments_are_those_of_the_context_terms(name: str) -> None:
     """Mean and variance of s(c) under the belief; draws in place of the expectation add a share of the variance."""
     features, actions = CASES[name]
-    design = features.at(actions, C).standard()
-    assert features.at(actions, C).moments(features.at(actions, C).view(PointMass(CONTEXTS[0]))) is None
+    design, plain = _standard_design(features, actions), features.design(actions.shape[1], C)
+    assert plain.moments(plain.view(PointMass(CONTEXTS[0]))) is None
     belief = Ensemble(CONTEXTS[:6])
     terms = CONTEXTS[:6] if isinstance(features, Disjoint) else features.context_terms(CONTEXTS[:6])  # type: ignore[attr-defined]
     found = design.moments(design.view(belief))
@@ -430,26 +459,27 @@ def test_frames_of_trials_in_lock_step(name: str) -> None:
         sets = np.stack([actions, actions[::-1]])
     else:
         sets = np.stack([actions, 2.0 * actions[::-1] + (0.0 if "constant" in name else 0.3)])
-    together, alone = features.at(sets, C).standard(), [features.at(own, C).standard() for own in sets]
+    together, alone = _standard_design(features, sets), [_standard_design(features, own) for own in sets]
     beliefs = [Gaussian(CONTEXTS[0], [4.0, 0.02]), Ensemble(CONTEXTS[:5])]
     view, views = together.view(Catalogue(beliefs).pick(np.arange(2))), []
     moments = together.moments(view)
     assert moments is not None
     frame = together.frame(moments)
     theta = RNG.normal(size=(2, *together.shape))
-    along = together.along(together.through(view, frame), theta)
+    along = together.at(sets).along(together.through(view, frame), theta)
     for i, (design, belief) in enumerate(zip(alone, beliefs, strict=True)):
+        points = design.at(sets[i])
         views.append(design.view(belief))
         own = design.moments(views[-1])
         assert own is not None
         mine = design.frame(own)
-        np.testing.assert_allclose(along[i], design.along(design.through(views[-1], mine), theta[i]), rtol=1e-7)
+        np.testing.assert_allclose(along[i], points.along(design.through(views[-1], mine), theta[i]), rtol=1e-7)
         np.testing.assert_allclose(frame.one[i], mine.one, rtol=1e-9, atol=1e-9)
 
 
 def test_a_map_of_any_form_is_taken_as_it_is() -> None:
-    design = Function(lambda x, c: x[:, None] * c[None], 2).at(VECTORS, C)
-    assert design.standard() is design
+    design = Function(lambda x, c: x[:, None] * c[None], 2).design(2, C)
+    assert design.standard(VECTORS) is design
     assert design.terms == 0
     assert design.moments(design.view(PointMass(CONTEXTS[0]))) is None
     assert design.coefficients(None) is None

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from overcast._check import Array
+from overcast._units import Vectors
 from overcast.beliefs import PointMass
 from overcast.beliefs.base import Beliefs
 from overcast.features.design import Index
 from overcast.models import Estimate, LastingLearner, Model, Parameters
-from overcast.models.base import normals, of_each, restored
+from overcast.models.base import Points, normals, of_each, restored
 from overcast.models.stack import LearnerStack
 from support import refused
 
@@ -21,13 +22,16 @@ from support import refused
 class Least(LastingLearner):
     """The least that a learner must give."""
 
+    def at(self, vectors: Vectors) -> Points:
+        return Points(vectors)
+
     def view(self, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> Array:
         return beliefs.mean()
 
-    def estimate(self, view: Array) -> Estimate:
-        return Estimate(np.full(2, view.sum()), np.ones(2))
+    def estimate(self, points: Points, view: Array) -> Estimate:
+        return Estimate(np.full(len(points), view.sum()), np.ones(len(points)))
 
-    def evidence(self, view: Array, index: Index) -> Array:
+    def evidence(self, points: Points, view: Array, index: Index) -> Array:
         return view
 
     def learn(self, evidence: Array, reward: float | Array) -> None:
@@ -44,22 +48,22 @@ class Least(LastingLearner):
 
 
 class LeastModel(Model):
-    def start(self, actions: Array, context_dim: int) -> Least:
+    def start(self, reference: Vectors, context_dim: int) -> Least:
         return Least()
 
 
 def test_a_learner_of_mean_and_width_alone_says_so() -> None:
     learner, rng = Least(), np.random.default_rng(0)
-    view = learner.view(PointMass([1.0]))
+    points, view = learner.at(np.eye(2)), learner.view(PointMass([1.0]))
     assert learner.log_det == 0.0
     assert learner.residual_share is None
     assert learner.parameters == Parameters(None, None, None)
     learner.check(view)
     asked: list[Callable[[], Any]] = [
-        lambda: learner.prior(view),
-        lambda: learner.noise(view),
-        lambda: learner.draw(view, rng),
-        lambda: learner.perturb(view, rng),
+        lambda: learner.prior(points, view),
+        lambda: learner.noise(points, view),
+        lambda: learner.draw(points, view, rng),
+        lambda: learner.perturb(points, view, rng),
         lambda: learner.norm(view),
         lambda: learner.distance(np.zeros(1)),
     ]

@@ -26,14 +26,14 @@ class _Told:
         self.residual_share, self.even_variance = share, None if share is None else even * np.ones(np.shape(share))
         self.diversity = diversity
 
-    def estimate(self, view: None) -> Estimate:
+    def estimate(self, points: None, view: None) -> Estimate:
         shape = (*np.shape(self.residual_share), 3)
         return Estimate(np.zeros(shape), np.ones(shape))
 
 
 def _beta(policy: WithBeta, share: Any = None, even: float = 1.0, diversity: Any = None) -> Any:
     learner: Any = _Told(share, even, diversity)
-    return policy.beta_at(Outlook(learner, None), PROGRESS)
+    return policy.beta_at(Outlook(learner, None, None), PROGRESS)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -71,8 +71,8 @@ def test_half_the_interval_is_beta_widths_trial_by_trial() -> None:
     policy = oc.UCB(lambda t: 0.5)
     np.testing.assert_array_equal(policy.half_interval(outlook([0.0, 0.0], [2.0, 4.0]), PROGRESS), [1.0, 2.0])
     learner: Any = _Told(np.array([0.0, 1.0]))
-    half = oc.UCB().half_interval(Outlook(learner, None), PROGRESS)
-    np.testing.assert_array_equal(half, oc.UCB().beta_at(Outlook(learner, None), PROGRESS))  # widths are one
+    half = oc.UCB().half_interval(Outlook(learner, None, None), PROGRESS)
+    np.testing.assert_array_equal(half, oc.UCB().beta_at(Outlook(learner, None, None), PROGRESS))  # widths are one
     assert half.shape == (2, 3)
 
 

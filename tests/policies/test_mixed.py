@@ -22,11 +22,15 @@ LINEAR = oc.LinearModel(oc.features.Bilinear(), ridge=1.0)
 def _drawn(policy: Policy, mask: Any, samples: Any = None, n: int = N) -> tuple[Any, Any]:
     """Return actions and recorded probabilities of n decisions from one state."""
     rng = np.random.default_rng(1)
-    learner, stream = LINEAR.start(rng.normal(size=(4, 2)), 2), Stream(3)
+    actions = rng.normal(size=(4, 2))
+    learner, stream = LINEAR.start(actions, 2), Stream(3)
+    points = learner.at(actions)
     for t in range(6):
-        learner.learn(learner.evidence(learner.view(oc.PointMass(rng.normal(size=2))), t % 4), float(rng.normal()))
+        learner.learn(
+            learner.evidence(points, learner.view(oc.PointMass(rng.normal(size=2))), t % 4), float(rng.normal())
+        )
     belief = oc.Gaussian([0.4, -0.3], 0.5)
-    found = [choose(LINEAR, learner, policy, belief, t, samples, stream, mask) for t in range(1, n + 1)]
+    found = [choose(LINEAR, learner, policy, points, belief, t, samples, stream, mask) for t in range(1, n + 1)]
     return np.array([int(one.action) for one in found]), [one.probability for one in found]
 
 

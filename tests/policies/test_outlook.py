@@ -43,9 +43,10 @@ def _taught(features: FeatureMap, actions: Array, rounds: int, ridge: float = 0.
     """Return a learner that has seen certain contexts, and the features of its rounds, (t, d)."""
     rng = np.random.default_rng(rounds)
     learner, seen = LinearModel(features, ridge).start(actions, C), []
+    points = learner.at(actions)
     for _ in range(rounds):
         context, index = rng.normal(size=C), int(rng.integers(len(actions)))
-        learner.learn(learner.evidence(learner.view(oc.PointMass(context)), index), float(rng.normal()))
+        learner.learn(learner.evidence(points, learner.view(oc.PointMass(context)), index), float(rng.normal()))
         seen.append(features(actions, context[None])[index, 0])
     return learner, np.array(seen).reshape(rounds, features.size(actions.shape[1], C))
 
@@ -61,8 +62,9 @@ def test_draws_and_perturbations_of_linear_models(features: FeatureMap, actions:
     """Both are linear in normal numbers, M^T z, so that their covariance is M^T M: psi V^-1 psi^T of all actions, and
     psi V^-1 (sum_s psi_s psi_s^T) V^-1 psi^T."""
     learner, seen = _taught(features, actions, rounds)
+    points = learner.at(actions)
     context = np.array([0.3, -1.2, 0.8])
-    outlook = Outlook(learner, learner.view(oc.PointMass(context)))
+    outlook = Outlook(learner, points, learner.view(oc.PointMass(context)))
     psi = features(actions, context[None])[:, 0]
     d = psi.shape[1]
     inverse = np.linalg.inv(0.7 * np.eye(d) + seen.T @ seen)
@@ -82,9 +84,10 @@ def test_draws_by_a_generator_have_the_covariance(features: FeatureMap, actions:
     """An entry of the covariance of n draws has variance (S_ii S_jj + S_ij^2) / n; within six standard errors, 2e-9 per
     entry and 1e-7 over all of them."""
     learner, seen = _taught(features, actions, 8)
+    points = learner.at(actions)
     psi = features.expected(actions, oc.PointMass(np.ones(C)))[:6]
     inverse = np.linalg.inv(0.7 * np.eye(psi.shape[1]) + seen.T @ seen)
-    outlook, rng, n = Outlook(learner, learner.view(oc.PointMass(np.ones(C)))), np.random.default_rng(5), 4000
+    outlook, rng, n = Outlook(learner, points, learner.view(oc.PointMass(np.ones(C)))), np.random.default_rng(5), 4000
     for ask, covariance in ((outlook.draw, inverse), (outlook.perturb, inverse @ seen.T @ seen @ inverse)):
         draws = np.array([ask(rng)[:6] for _ in range(n)])
         S = psi @ covariance @ psi.T
@@ -99,25 +102,26 @@ def test_lock_step_is_every_trial_on_its_own(features: FeatureMap, actions: Arra
     trials, rng = 3, np.random.default_rng(4)
     model = LinearModel(features, 0.7)
     together, alone = model.start_all(actions, C, trials), [model.start(actions, C) for _ in range(trials)]
+    points, each_points = together.at(actions), [learner.at(actions) for learner in alone]
     scales = np.array([0.3, 1.0, 30.0])[:, None]
     for t in range(60):
         contexts = scales * rng.normal(size=(trials, C))
         view = together.view(PointStack(contexts))
         views = [learner.view(oc.PointMass(c)) for learner, c in zip(alone, contexts, strict=True)]
-        outlook = Outlook(together, view)
+        outlook = Outlook(together, points, view)
         for name in ("draw", "perturb"):
             got = getattr(outlook, name)([np.random.default_rng((t, i)) for i in range(trials)])
-            for i, (learner, own) in enumerate(zip(alone, views, strict=True)):
-                expected = getattr(Outlook(learner, own), name)(np.random.default_rng((t, i)))
-                size = Outlook(learner, own).prior.max()
+            for i, each_of in enumerate(zip(alone, each_points, views, strict=True)):
+                expected = getattr(Outlook(*each_of), name)(np.random.default_rng((t, i)))
+                size = Outlook(*each_of).prior.max()
                 np.testing.assert_allclose(got[i], expected, rtol=0, atol=1e-9 * size)
-        for i, (learner, own) in enumerate(zip(alone, views, strict=True)):
-            np.testing.assert_allclose(outlook.prior[i], learner.prior(own), rtol=1e-12)
+        for i, (learner, here, own) in enumerate(zip(alone, each_points, views, strict=True)):
+            np.testing.assert_allclose(outlook.prior[i], learner.prior(here, own), rtol=1e-12)
         assert outlook.noise.shape == outlook.mean.shape
         index, rewards = rng.integers(len(actions), size=trials), rng.normal(size=trials)
-        together.learn(together.evidence(view, index), rewards)
-        for learner, own, i, y in zip(alone, views, index, rewards, strict=True):
-            learner.learn(learner.evidence(own, int(i)), float(y))
+        together.learn(together.evidence(points, view, index), rewards)
+        for learner, here, own, i, y in zip(alone, each_points, views, index, rewards, strict=True):
+            learner.learn(learner.evidence(here, own, int(i)), float(y))
     assert float(np.asarray(together.log_det).max()) > MAX_GROWTH
 
 
@@ -138,12 +142,13 @@ def _covariance(reference: Naive, belief: oc.Belief) -> Array:
 def test_draws_and_perturbations_of_kernel_models(name: str, rounds: int) -> None:
     rng, make = np.random.default_rng(8), MAKERS["full"]
     learner, reference = KernelModel(KERNELS[name], RIDGE).start(ACTIONS, 2), Naive(KERNELS[name], RIDGE, ACTIONS)
+    points = learner.at(ACTIONS)
     for _ in range(rounds):
         belief, index, reward = make(rng), int(rng.integers(len(ACTIONS))), float(rng.normal())
-        learner.learn(learner.evidence(learner.view(belief), index), reward)
+        learner.learn(learner.evidence(points, learner.view(belief), index), reward)
         reference.add(index, belief, reward)
     belief = make(rng)
-    outlook = Outlook(learner, learner.view(belief))
+    outlook = Outlook(learner, points, learner.view(belief))
     got = linear_map(outlook.draw, len(ACTIONS))
     np.testing.assert_allclose(got.T @ got, _covariance(reference, belief), rtol=0, atol=1e-8)
     z = rng.normal(size=rounds)
@@ -164,9 +169,9 @@ def test_a_linear_kernel_has_the_law_of_the_linear_model() -> None:
     for _ in range(12):
         belief, index, reward = Gaussian(rng.normal(size=C), 0.3), int(rng.integers(5)), float(rng.normal())
         for learner in learners:
-            learner.learn(learner.evidence(learner.view(belief), index), reward)
+            learner.learn(learner.evidence(learner.at(actions), learner.view(belief), index), reward)
     belief = Gaussian(rng.normal(size=C), 0.3)
-    outlooks = [Outlook(learner, learner.view(belief)) for learner in learners]
+    outlooks = [Outlook(learner, learner.at(actions), learner.view(belief)) for learner in learners]
     for name in ("draw", "perturb"):
         linear, kernel = (linear_map(getattr(outlook, name), 12) for outlook in outlooks)
         np.testing.assert_allclose(kernel.T @ kernel, linear.T @ linear, rtol=0, atol=1e-8)
@@ -177,10 +182,11 @@ def test_actions_that_are_alike_move_alike() -> None:
     """The covariance of equal and of nearly equal actions is singular."""
     actions = np.concatenate([np.zeros((3, 1)), np.linspace(0.0, 1e-3, 60)[:, None]])
     learner = KernelModel(Product(RBF(1.0), Constant()), 1e-3).start(actions, 1)
+    points = learner.at(actions)
     view = learner.view(oc.PointMass([0.0]))
-    learner.learn(learner.evidence(view, 0), 1.0)
+    learner.learn(learner.evidence(points, view, 0), 1.0)
     view = learner.view(oc.PointMass([0.0]))
-    outlook = Outlook(learner, view)
+    outlook = Outlook(learner, points, view)
     rng = np.random.default_rng(0)
     moved = np.array([outlook.draw(rng) for _ in range(1000)])
     assert np.abs(moved[:, :4] - moved[:, :1]).max() < 1e-4 < np.abs(moved).max()
@@ -198,20 +204,21 @@ class _Wrong(Kernel):
 
 def test_a_kernel_that_is_none_cannot_be_drawn_from() -> None:
     learner = KernelModel(Product(_Wrong(), Constant()), 0.1).start(np.array([[0.0], [9.0]]), 1)
+    points = learner.at(np.array([[0.0], [9.0]]))
     view = learner.view(oc.PointMass([0.0]))
     with refused(
         ValueError, "KernelModel", "positive semi-definite", "_Wrong", "an eigenvalue of -7 between the actions"
     ):
-        learner.draw(view, np.random.default_rng(0))
+        learner.draw(points, view, np.random.default_rng(0))
 
 
 def test_what_is_not_asked_for_is_not_computed() -> None:
     class Idle:
-        def estimate(self, view: object) -> oc.Estimate:
+        def estimate(self, points: object, view: object) -> oc.Estimate:
             return oc.Estimate(np.zeros(2), np.ones(2))
 
     learner: Any = Idle()
-    outlook = Outlook(learner, None)
+    outlook = Outlook(learner, None, None)
     assert outlook.estimate is not None
     np.testing.assert_array_equal(outlook.width, [1.0, 1.0])
 
@@ -220,9 +227,10 @@ def test_draws_for_very_many_actions() -> None:
     """A draw is the product of all features with one vector, and needs only the action terms."""
     actions = np.random.default_rng(11).normal(size=(3706, 6))
     learner = LinearModel(Bilinear(), ridge=1.0).start(actions, 6)
+    points = learner.at(actions)
     view = learner.view(oc.PointMass(np.ones(6)))
-    learner.learn(learner.evidence(view, 5), 1.0)
+    learner.learn(learner.evidence(points, view, 5), 1.0)
     z: Any = Given(np.arange(36.0))
     psi = Bilinear().expected(actions[:9], oc.PointMass(np.ones(6)))
-    np.testing.assert_allclose(learner.draw(view, z)[:9], psi @ learner.fit.draw(np.arange(36.0)), rtol=1e-10)
-    assert math.isfinite(float(learner.perturb(view, z).sum()))
+    np.testing.assert_allclose(learner.draw(points, view, z)[:9], psi @ learner.fit.draw(np.arange(36.0)), rtol=1e-10)
+    assert math.isfinite(float(learner.perturb(points, view, z).sum()))

@@ -63,14 +63,15 @@ def test_the_law_is_that_of_fitting_perturbed_rewards_again() -> None:
     rng, n, scale = np.random.default_rng(1), 4000, 0.7
     actions, features = rng.normal(size=(3, 2)), oc.features.Bilinear()
     learner = LinearModel(features, 0.5).start(actions, 2)
+    points = learner.at(actions)
     seen, rewards = [], []
     for t in range(12):
         context, reward = rng.normal(size=2), float(rng.normal())
-        learner.learn(learner.evidence(learner.view(oc.PointMass(context)), t % 3), reward)
+        learner.learn(learner.evidence(points, learner.view(oc.PointMass(context)), t % 3), reward)
         seen.append(features(actions, context[None])[t % 3, 0])
         rewards.append(reward)
     context = np.array([0.5, -0.8])
-    given, psi = Outlook(learner, learner.view(oc.PointMass(context))), features(actions, context[None])[:, 0]
+    given, psi = Outlook(learner, points, learner.view(oc.PointMass(context))), features(actions, context[None])[:, 0]
     taken = [int(PerturbedHistory(scale).scores(given, PROGRESS, rng).argmax()) for _ in range(n)]
     X, y = np.array(seen), np.array(rewards)
     noisy = y[:, None] + scale * rng.normal(size=(12, n))

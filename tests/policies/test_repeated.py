@@ -26,11 +26,15 @@ LINEAR = oc.LinearModel(Bilinear(), ridge=1.0)
 def _choices(model: Model, policy: Policy, samples: Any, k: int, n: int, mask: Any = None) -> list[Choice]:
     """Return n decisions from one state, which differ by their draws alone."""
     rng = np.random.default_rng(1)
-    learner = model.start(rng.normal(size=(k, 2)), 2)
+    actions = rng.normal(size=(k, 2))
+    learner = model.start(actions, 2)
+    points = learner.at(actions)
     for t in range(6):
-        learner.learn(learner.evidence(learner.view(oc.PointMass(rng.normal(size=2))), t % k), float(rng.normal()))
+        learner.learn(
+            learner.evidence(points, learner.view(oc.PointMass(rng.normal(size=2))), t % k), float(rng.normal())
+        )
     stream = Stream(3)
-    return [choose(model, learner, policy, BELIEF, t, samples, stream, mask) for t in range(1, n + 1)]
+    return [choose(model, learner, policy, points, BELIEF, t, samples, stream, mask) for t in range(1, n + 1)]
 
 
 def _frequencies(choices: list[Choice], k: int) -> Any:

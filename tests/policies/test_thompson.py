@@ -44,9 +44,10 @@ def test_an_action_is_taken_as_often_as_it_is_likely_to_be_the_best(model: Model
     binomial; within five standard errors, 6e-7 each."""
     actions, n = np.array([[1.0, 0.2], [0.4, -0.9]]), 4000
     learner = model.start(actions, 2)
+    points = learner.at(actions)
     V, target = 0.5 * np.eye(4), np.zeros(4)
     for index, context, reward in ((0, [1.0, 0.5], 0.8), (1, [0.2, -1.0], 0.4), (1, [1.0, 1.0], 0.3)):
-        learner.learn(learner.evidence(learner.view(oc.PointMass(context)), index), reward)
+        learner.learn(learner.evidence(points, learner.view(oc.PointMass(context)), index), reward)
         psi = np.outer(actions[index], context).ravel()
         V += np.outer(psi, psi)
         target += psi * reward
@@ -55,7 +56,7 @@ def test_an_action_is_taken_as_often_as_it_is_likely_to_be_the_best(model: Model
     m, s = apart @ np.linalg.solve(V, target), scale * math.sqrt(apart @ np.linalg.solve(V, apart))
     p = float(scipy.stats.norm.cdf(m / s))
     assert 0.05 < p < 0.95
-    given, rng = Outlook(learner, learner.view(oc.PointMass(now))), np.random.default_rng(1)
+    given, rng = Outlook(learner, points, learner.view(oc.PointMass(now))), np.random.default_rng(1)
     taken = [int(Thompson(scale).scores(given, PROGRESS, rng).argmax()) for _ in range(n)]
     assert abs(np.mean(taken) - p) <= 5 * math.sqrt(p * (1 - p) / n)
 

@@ -68,7 +68,7 @@ class Dice(Policy):
         return np.stack([one.random(outlook.mean.shape[-1]) for one in rng])
 
 
-class Tally:
+class Climatology:
     """The regrets of one trial, by their definitions, one step at a time."""
 
     def __init__(self) -> None:
@@ -104,7 +104,7 @@ def test_equals_bandits_driven_by_hand(env: VectorEnvironment, setting: Setting,
     for i in range(trials):
         trial = env.start(generator(seed, i, 0))
         bandit = oc.Bandit(trial.actions, model, policy)
-        tally = Tally()
+        tally = Climatology()
         for t in range(steps):
             now = trial.step(np.array(tally.choices, dtype=np.intp))
             shown = oc.PointMass(now.context) if setting == "exact" else now.belief
@@ -117,8 +117,8 @@ def test_equals_bandits_driven_by_hand(env: VectorEnvironment, setting: Setting,
             else:
                 bandit.learn(decision, reward)
             tally.add(now, decision.index)
-            assert bandit._learner is not None
-            assert float(bandit._learner.log_det) == pytest.approx(runs.log_det[i, t], abs=1e-8)
+            assert bandit.state.learner is not None
+            assert float(bandit.state.learner.log_det) == pytest.approx(runs.log_det[i, t], abs=1e-8)
         tally.assert_equals(runs, i)
 
 
@@ -131,12 +131,12 @@ def naive_trial(
     runs: oc.Runs,
     i: int,
     seed: int,
-) -> tuple[Tally, list[float]]:
+) -> tuple[Climatology, list[float]]:
     """Algorithms 1 and 2 as the paper prints them, with a fresh solve every round; no learner of the package."""
     trial, stream = env.start(generator(seed, i, 0)), Stream(learner_seed(seed, i))
     X: list[Array] = []
     y: list[float] = []
-    tally, log_dets = Tally(), []
+    tally, log_dets = Climatology(), []
     for t in range(1, runs.choices.shape[1] + 1):
         now = trial.step(np.array(tally.choices, dtype=np.intp))
         realised = env.features(trial.actions, now.context[None])[:, 0]
@@ -257,7 +257,7 @@ def test_the_learner_sees_the_noise_of_the_action_taken(
     runs = oc.simulate(env, model, policy, steps=steps, trials=trials, setting=setting, seed=seed)
     for i in range(trials):
         trial = inner.start(generator(seed, i, 0))
-        bandit, tally = oc.Bandit(trial.actions, model, policy), Tally()
+        bandit, tally = oc.Bandit(trial.actions, model, policy), Climatology()
         differing = 0
         for _ in range(steps):
             now = trial.step(np.array(tally.choices, dtype=np.intp))
@@ -314,7 +314,7 @@ def test_contexts_revealed_in_part_equal_bandits_driven_by_hand(model: Model, sa
     for i in range(trials):
         trial, shown = env.start(generator(seed, i, 0)), generator(seed, i, 2).random(steps) < share
         assert 10 < shown.sum() < 40
-        bandit, tally = oc.Bandit(trial.actions, model, policy, samples, learner_seed(seed, i)), Tally()
+        bandit, tally = oc.Bandit(trial.actions, model, policy, samples, learner_seed(seed, i)), Climatology()
         for t in range(steps):
             now = trial.step(np.array(tally.choices, dtype=np.intp))
             decision = bandit.decide(now.belief, available=[int(runs.choices[i, 0])] if t == 0 else None)
@@ -340,7 +340,7 @@ def test_late_rewards_equal_bandits_driven_by_hand(model: Model, policy: Policy,
     assert runs.delay == delay
     for i in range(trials):
         trial = env.start(generator(seed, i, 0))
-        bandit, tally, late = oc.Bandit(trial.actions, model, policy, seed=learner_seed(seed, i)), Tally(), []
+        bandit, tally, late = oc.Bandit(trial.actions, model, policy, seed=learner_seed(seed, i)), Climatology(), []
         for t in range(steps):
             now = trial.step(np.array(tally.choices, dtype=np.intp))
             decision = bandit.decide(now.belief)
@@ -529,7 +529,7 @@ def test_trials_of_later_batches_have_seeds_of_their_own() -> None:
     env, n, seed = Synthetic(k=6, dim=2), 2 * oc.LinearModel.batch + 3, 5
     runs = oc.simulate(env, oc.LinearModel(env.features, ridge=1.0), Dice(), steps=8, trials=n, seed=seed)
     assert len({row.tobytes() for row in runs.regret}) == n
-    trial, own, tally = env.start(generator(seed, n - 1, 0)), Stream(learner_seed(seed, n - 1)), Tally()
+    trial, own, tally = env.start(generator(seed, n - 1, 0)), Stream(learner_seed(seed, n - 1)), Climatology()
     for t in range(1, 9):
         now = trial.step(np.array(tally.choices, dtype=np.intp))
         tally.add(now, first_best(own.at(t, kind=POLICY).random(6)))

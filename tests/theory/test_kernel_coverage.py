@@ -108,8 +108,8 @@ def test_information_gain_of_a_gram_matrix_is_that_of_the_rounds_behind_it() -> 
         bandit.learn(decision, reward=1.0)
         taken.append(decision.index)
     gram = RBF(0.2)(actions[taken], actions[taken]) * RBF(0.1).expected(beliefs, beliefs)
-    assert bandit._learner is not None
-    assert information_gain(gram, 0.3) == pytest.approx(float(bandit._learner.log_det) / 2)
+    assert bandit.state.learner is not None
+    assert information_gain(gram, 0.3) == pytest.approx(float(bandit.state.learner.log_det) / 2)
 
 
 def test_information_gain_refuses_what_is_no_gram_matrix() -> None:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import overcast as oc
 from overcast._check import Array
 from overcast.beliefs import Belief
-from overcast.decision import Decision
+from overcast.decisions.record import Decision
 from overcast.features import FeatureMap
 from overcast.models.linear import LinearLearner
 from support import linear_map
@@ -250,16 +250,17 @@ def _run(world: World, change: Change) -> None:
 
 def _law(bandit: oc.Bandit, change: Change, now: Happening) -> dict[str, Array]:
     """Return the covariances of draws and perturbations, the noise and the prior, in the original unit."""
-    learner, unit = bandit._learner, change.rewards[0]
+    learner, unit = bandit.state.learner, change.rewards[0]
     assert isinstance(learner, LinearLearner)
+    points = learner.at(bandit.actions.coordinates)
     view, d = learner.view(now.belief(*change.contexts)), learner.theta.size
-    draws = linear_map(lambda rng: learner.draw(view, rng), d) / unit
-    moved = linear_map(lambda rng: learner.perturb(view, rng), d) / unit
+    draws = linear_map(lambda rng: learner.draw(points, view, rng), d) / unit
+    moved = linear_map(lambda rng: learner.perturb(points, view, rng), d) / unit
     return {
         "draw": draws.T @ draws,
         "perturb": moved.T @ moved,
-        "noise": learner.noise(view) / unit,
-        "prior": learner.prior(view) / unit,
+        "noise": learner.noise(points, view) / unit,
+        "prior": learner.prior(points, view) / unit,
     }
 
 

@@ -10,7 +10,7 @@ from overcast import _check
 from overcast.client import messages
 from overcast.client.messages import Ask, Decided
 from overcast.client.retries import RETRIES, Answer, Lost, attempts
-from overcast.decision import Decision
+from overcast.decisions.record import Decision
 from overcast.models.base import Estimate, Model
 from overcast.policies.base import Policy
 

@@ -12,10 +12,10 @@ import numpy as np
 from overcast import _check
 from overcast._storage import config as encoded
 from overcast.adapters import as_belief
+from overcast.bandit.arguments import checked_reward
 from overcast.beliefs import PointMass
-from overcast.decision import Decision
+from overcast.decisions.record import Decision
 from overcast.models.base import Estimate, Model
-from overcast.observations import checked_reward
 from overcast.policies.base import Policy
 
 

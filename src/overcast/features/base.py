@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from overcast import _check
 from overcast._check import Array
 from overcast._linalg import Indices
+from overcast._units import Vectors
 from overcast.beliefs.base import Belief, NoClosedForm
 from overcast.features.design import Design
 from overcast.kernels.base import check_joint
@@ -41,15 +42,15 @@ class FeatureMap(ABC):
         """Return phi for checked arrays (k, a) and (n, c), shape (k, n, d)."""
 
     @abstractmethod
-    def _design(self, actions: Array, c: int) -> Design:
-        """Return the design of checked actions (k, a), or (r, k, a) for r trials in lock-step."""
+    def _design(self, a: int, c: int) -> Design:
+        """Return the design for dimensions that fit."""
 
     def widened(self, a: int) -> FeatureMap:
         """Return the map for actions with more entries than before, `a`; only a map that gives each a block has one."""
         got = f"got vectors of {a}; only Disjoint opens a block for each action"
         raise ValueError(f"{type(self).__name__}: actions must have vectors of the length that they had, {got}")
 
-    def silent(self, actions: Array) -> Indices:
+    def silent(self, actions: Vectors) -> Indices:
         """Return which actions (k, a) have no features in any context; none unless the map knows better."""
         return np.empty(0, dtype=np.intp)
 
@@ -65,16 +66,12 @@ class FeatureMap(ABC):
         self.size(actions.shape[1], contexts.shape[1])
         return self._evaluate(actions, contexts)
 
-    def at(self, actions: ArrayLike, c: int) -> Design:
-        """Return the design of fixed actions (k, a), or (r, k, a) for r trials, and contexts of dimension `c`.
-
-        The design computes once what depends only on the actions.
-        """
+    def design(self, a: int, c: int) -> Design:
+        """Return the design for actions of dimension `a` and contexts of dimension `c`."""
         name = type(self).__name__
-        axes = ("r", "k", "a") if getattr(actions, "ndim", 2) == 3 else ("k", "a")
-        actions = _check.array(name, "actions", actions, axes)
-        self.size(actions.shape[-1], _check.integer(name, "c", c, at_least=1))
-        return self._design(actions, c)
+        a, c = _check.integer(name, "a", a, at_least=1), _check.integer(name, "c", c, at_least=1)
+        self.size(a, c)
+        return self._design(a, c)
 
     def expected(self, actions: ArrayLike, belief: Belief) -> Array:
         """Return psi-bar = E_mu[phi(x, c)] exactly: (k, a) gives (k, d).
@@ -95,8 +92,8 @@ class FeatureMap(ABC):
         actions = _check.array(name, "actions", actions, ("k", "a"))
         if not isinstance(belief, Belief):
             raise TypeError(f"{name}: belief must be a belief, got {_check.short(belief)}; try as_belief")
-        design = self.at(actions, belief.dim)
-        return design.features(design.view(belief, samples, rng).terms)
+        design = self.design(actions.shape[1], belief.dim)
+        return design.at(actions).features(design.view(belief, samples, rng).terms)
 
 
 def no_closed_form(features: FeatureMap, belief: object) -> NoClosedForm:

@@ -1,52 +1,41 @@
-"""Maps of any form, such as a function: their designs write out the features of all actions."""
+"""Maps of any form, such as a function: their points write out the features of all actions."""
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from overcast import _check
 from overcast._check import Array
-from overcast._linalg import Indices, apply, folded
+from overcast._linalg import apply, folded
+from overcast._units import Vectors
 from overcast.beliefs.base import Belief, Beliefs
 from overcast.features.base import FeatureMap, no_closed_form
-from overcast.features.design import Design, Index, Row, View, pick
+from overcast.features.design import Design, DesignPoints, Index, Row, View, pick
+
+
+class Weighted(NamedTuple):
+    """Contexts (n, c) with weights (n,) that stand for a belief; weights are None for draws, which weigh the same."""
+
+    contexts: Array
+    weights: Array | None
 
 
 class Prepared:
-    """Expectations of phi(x, .) for fixed actions (k, a); here from the points of a finite support, or from draws."""
+    """Expectations of phi(x, .) for fixed actions (k, a); here from weighted contexts."""
 
     def __init__(self, features: Dense, actions: Array, c: int) -> None:
-        self._features = features
-        self._actions = actions
-        self._context_dim = c
+        self._features, self._actions = features, actions
 
-    def with_actions(self, actions: Array, of: Indices) -> Prepared:
-        """Return the same for other actions, in which row i is the present row of[i], or new if it is -1."""
-        out = copy.copy(self)
-        out._actions = actions
-        # One by one, so that the last digit does not depend on which actions came together.
-        out._extend(of, [self._features._prepare(action[None], self._context_dim) for action in actions[of < 0]])
-        return out
-
-    def _extend(self, of: Indices, new: list[Any]) -> None:
-        """Reorder what was computed for each action, and add that of the new actions, each prepared on its own."""
-
-    def expected(self, belief: Belief) -> Array:
-        """Return E_mu[phi(x, c)], shape (k, d), or raise NoClosedForm."""
-        finite = belief.support()
-        if finite is None:  # the support is infinite, or has too many points
-            raise no_closed_form(self._features, belief)
-        return np.asarray(np.einsum("knd,n->kd", self._features._evaluate(self._actions, finite[0]), finite[1]))
-
-    def sampled(self, belief: Belief, samples: int, rng: np.random.Generator) -> Array:
-        """Return the average of phi over `samples` draws, shape (k, d)."""
-        return np.asarray(self._features._evaluate(self._actions, belief.sample(samples, rng)).mean(axis=1))
+    def expected(self, embedded: Any) -> Array:
+        """Return E_mu[phi(x, c)], shape (k, d), for a belief as `Dense._embed` or `Dense._embed_draws` returns it."""
+        contexts, weights = embedded
+        phi = self._features._evaluate(self._actions, contexts)
+        return np.asarray(phi.mean(axis=1) if weights is None else np.einsum("knd,n->kd", phi, weights))
 
     def deviations(self, belief: Belief, excess: float, which: slice = slice(None)) -> Array:
         """Return A (k, n, d) with A_k^T A_k = Cov(phi) of some actions, from contexts that stand for the belief."""
@@ -59,8 +48,9 @@ class Prepared:
 class Dense(FeatureMap):
     """A map of any form.
 
-    Expectations are exact if the belief has finite support. A map overrides `_prepare` if it knows more expectations,
-    or if it can compute something once for fixed actions.
+    Expectations are exact if the belief has finite support. A map that knows more expectations overrides `_embed` and
+    `_embed_draws`, which return what they need to know of a belief, and `_prepare`, whose result combines that with
+    fixed actions.
 
     Examples
     --------
@@ -70,12 +60,23 @@ class Dense(FeatureMap):
     (True, array([[2.5]]))
     """
 
+    def _embed(self, belief: Belief, a: int) -> Any:
+        """Return what expectations for actions of dimension `a` need to know of a belief, or raise NoClosedForm."""
+        finite = belief.support()
+        if finite is None:  # the support is infinite, or has too many points
+            raise no_closed_form(self, belief)
+        return Weighted(*finite)
+
+    def _embed_draws(self, draws: Array, a: int) -> Any:
+        """Return the same for the empirical distribution of draws (n, c)."""
+        return Weighted(draws, None)
+
     def _prepare(self, actions: Array, c: int) -> Prepared:
         """Return the object that gives the expectations for checked actions (k, a) in every round."""
         return Prepared(self, actions, c)
 
-    def _design(self, actions: Array, c: int) -> DenseDesign:
-        return DenseDesign(self, actions, c)
+    def _design(self, a: int, c: int) -> DenseDesign:
+        return DenseDesign(self, a, c)
 
 
 @dataclass(frozen=True)
@@ -115,55 +116,72 @@ class Function(Dense):
 
 
 class DenseDesign(Design):
-    """The terms of a view are psi itself, (..., k, d). Covariances come from contexts that stand for the belief."""
+    """The terms of a view are what the map needs to know of a belief, or a list of that for several."""
 
     stacks = False  # the features of all actions under many beliefs would take too much room
 
-    def __init__(self, features: Dense, actions: Array, c: int) -> None:
-        super().__init__(features, actions, c)
-        d = features.size(actions.shape[-1], c)
-        self.shape, self.terms_shape = (d,), (self.k, d)
-        sets = actions if actions.ndim > 2 else [actions]
+    def __init__(self, features: Dense, a: int, c: int) -> None:
+        super().__init__(features, a, c)
+        self.map = features
+        self.shape = (features.size(a, c),)
+
+    def at(self, vectors: Vectors) -> DensePoints:
+        return DensePoints(self.map, np.asarray(vectors), self._context_dim)
+
+    def _expected(self, beliefs: Beliefs) -> Any:
+        found = [self.map._embed(belief, self._action_dim) for belief in beliefs.singles()]
+        return found if beliefs.leading else found[0]
+
+    def _sampled(self, beliefs: Beliefs, samples: int, rng: Any) -> Any:
+        each = zip(beliefs.singles(), rng if beliefs.leading else [rng], strict=True)
+        found = [self.map._embed_draws(belief.sample(samples, own), self._action_dim) for belief, own in each]
+        return found if beliefs.leading else found[0]
+
+
+class DensePoints(DesignPoints):
+    """The features of all actions, written out for each belief. Covariances come from contexts that stand for it."""
+
+    def __init__(self, features: Dense, vectors: Array, c: int) -> None:
+        super().__init__(vectors)
+        sets = vectors if vectors.ndim > 2 else [vectors]
         self._prepared = [features._prepare(own, c) for own in sets]  # of each trial, or one for all
+        self._latest: tuple[Any, Array] | None = None  # the latest terms asked about, and psi
 
-    def _take(self, actions: Array, of: Indices) -> None:
-        self.terms_shape = (self.k, *self.shape)
-        self._prepared = [self._prepared[0].with_actions(actions, of)]
-
-    def _each(self, beliefs: Beliefs, compute: Callable[..., Array], *given: Iterable[Any]) -> Array:
-        """Return `compute(prepared, belief, *given)`, or that of each trial, stacked."""
+    def _each(self, several: bool, compute: Callable[..., Array], *given: Iterable[Any]) -> Array:
+        """Return `compute(prepared, *given)`, or that of each of several beliefs, stacked."""
         prepared = self._prepared if len(self._prepared) > 1 else repeat(self._prepared[0])
-        found = [compute(*own) for own in zip(prepared, beliefs.singles(), *given, strict=False)]
-        return np.stack(found) if beliefs.leading else found[0]
+        found = [compute(*own) for own in zip(prepared, *given, strict=False)]
+        return np.stack(found) if several else found[0]
 
-    def _expected(self, beliefs: Beliefs) -> Array:
-        return self._each(beliefs, lambda prepared, belief: prepared.expected(belief))
-
-    def _sampled(self, beliefs: Beliefs, samples: int, rng: Any) -> Array:
-        rngs = rng if beliefs.leading else [rng]
-        return self._each(beliefs, lambda prepared, belief, own: prepared.sampled(belief, samples, own), rngs)
-
-    def features(self, terms: Array) -> Array:
-        return terms
+    def features(self, terms: Any) -> Array:
+        if self._latest is None or self._latest[0] is not terms:
+            several = isinstance(terms, list)
+            psi = self._each(several, lambda prepared, own: prepared.expected(own), terms if several else [terms])
+            self._latest = terms, psi
+        return self._latest[1]
 
     def along(self, view: View, theta: Array) -> Array:
-        return apply(view.terms, theta)
+        return apply(self.features(view.terms), theta)
 
     def quadratic(self, view: View, M: Array) -> Array:
-        return np.asarray(np.vecdot(view.terms @ M, view.terms))
+        psi = self.features(view.terms)
+        return np.asarray(np.vecdot(psi @ M, psi))
 
     def context_variance(self, view: View, M: Array) -> Array:
         def variance(prepared: Prepared, belief: Belief, own: Array) -> Array:
             away = prepared.deviations(belief, view.excess)
             return np.asarray(np.vecdot(away @ own, away).sum(axis=-1))
 
-        return self._each(view.beliefs, variance, M if view.beliefs.leading else [M])
+        return self._each(bool(view.beliefs.leading), variance, view.beliefs.singles(), M if M.ndim > 2 else repeat(M))
 
     def row(self, view: View, index: Index, cov: bool) -> Row:
         def covariance(prepared: Prepared, belief: Belief, i: int) -> Array:
             away = prepared.deviations(belief, view.excess, slice(i, i + 1))[0]
             return folded(away.T @ away)
 
+        psi, several = self.features(view.terms), bool(view.beliefs.leading)
         # A copy: a decision may wait long for its reward, and a slice would keep the features of all actions in memory.
-        psi = np.array(pick(view.terms, index, view.terms.shape[:-2]))
-        return Row(psi, self._each(view.beliefs, covariance, np.atleast_1d(index)) if cov else None)
+        own = np.array(pick(psi, index, psi.shape[:-2]))
+        if not cov:
+            return Row(own)
+        return Row(own, self._each(several, covariance, view.beliefs.singles(), np.atleast_1d(index)))

@@ -1,8 +1,7 @@
-"""The contract of a design: it turns a belief and a set of actions into what linear algebra needs."""
+"""The contract of a design: it turns beliefs into views and actions into points, as linear algebra needs them."""
 
 from __future__ import annotations
 
-import copy
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from overcast._check import Array
 from overcast._linalg import Indices
+from overcast._units import Points, Vectors
 from overcast.beliefs.base import Beliefs
 from overcast.features.standard import Frame, Moments
 
@@ -22,25 +22,32 @@ T = TypeVar("T", bound=np.generic)
 
 
 class View(NamedTuple):
-    """What a design needs to know about a belief.
+    """What a design needs to know about one belief, or about several.
 
-    terms : the expected features are linear in these; each design has its own form of them
+    terms : the expected features of any action are linear in these; each design has its own form of them
     beliefs : the beliefs themselves; their covariance is computed only on demand
     excess : variance that sampling adds to the features, as a share of the variance they have anyway
 
+    The leading axes are those of the beliefs: none for one belief, (r,) for one belief of each of r trials, (n,) for n
+    beliefs that one bandit is asked about.
+
     Examples
     --------
-    >>> import numpy as np
     >>> import overcast as oc
-    >>> design = oc.features.Bilinear().at(np.array([[1.0], [2.0]]), 1)
+    >>> design = oc.features.Bilinear().design(1, 1)
     >>> view = design.view(oc.Gaussian([3.0], 1.0))
     >>> view.terms, view.excess
     (array([3.]), 0.0)
     """
 
-    terms: Array
+    terms: Any
     beliefs: Beliefs
     excess: float = 0.0
+
+    def each(self) -> list[View]:
+        """Return the view of each of several beliefs."""
+        both = zip(self.terms, self.beliefs.singles(), strict=True)
+        return [View(terms, belief, self.excess) for terms, belief in both]
 
 
 class Row(NamedTuple):
@@ -71,35 +78,34 @@ class Row(NamedTuple):
 
 
 class Design(ABC):
-    """Expected features psi = E_mu[phi(x, c)] of k fixed actions, in the cheapest form; `FeatureMap.at` makes it.
+    """A feature map for actions of dimension `a` and contexts of dimension `c`; `FeatureMap.design` returns it.
 
-    All methods work for one bandit, and for r trials in lock-step, where arrays carry a leading axis r. Actions are
-    (k, a), or (r, k, a) if each trial has its own. `shape` gives the shape of the parameters theta, and matrices M over
-    them have one axis more: (d,) and (d, d), or (blocks, d) and (blocks, d, d).
+    A design turns beliefs into views and vectors of actions into points. It knows no action set. `shape` is the shape
+    of the parameters theta, and matrices M over them have one axis more: (d,) and (d, d), or (blocks, d) and
+    (blocks, d, d).
 
     Examples
     --------
-    >>> import numpy as np
     >>> import overcast as oc
-    >>> design = oc.features.Bilinear().at(np.array([[1.0, 0.0], [0.0, 1.0]]), 2)
-    >>> design.k, design.shape
-    (2, (4,))
+    >>> design = oc.features.Bilinear().design(a=2, c=2)
+    >>> design.shape
+    (4,)
+    >>> points = design.at(np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 2.0]]))
+    >>> points.along(design.view(oc.PointMass([3.0, 4.0])), np.ones(4))
+    array([ 7.,  7., 28.])
     """
 
     #: shape of theta: (d,), or (blocks, d) if the map has blocks
     shape: tuple[int, ...]
-    #: shape of the terms in the view of one belief
-    terms_shape: tuple[int, ...]
+    #: shape of the terms of one belief if the features of any action are linear in them; None for maps of any form
+    terms_shape: tuple[int, ...] | None = None
     #: whether rows of many beliefs are cheaper at once than one by one
     stacks: bool = True
     #: number of context terms that standard features follow from; 0 if features are taken as they are
     terms: int = 0
 
-    def __init__(self, features: FeatureMap, actions: Array, c: int) -> None:
-        self._features = features
-        self._context_dim = c
-        #: number of actions, and the dimension of each
-        self.k, self._action_dim = actions.shape[-2:]
+    def __init__(self, features: FeatureMap, a: int, c: int) -> None:
+        self._features, self._action_dim, self._context_dim = features, a, c
 
     @property
     def names(self) -> list[str]:
@@ -107,31 +113,30 @@ class Design(ABC):
         dims = {"x": self._action_dim, "c": self._context_dim}
         return self._features.names(*([f"{letter}{i + 1}" for i in range(n)] for letter, n in dims.items()))
 
-    def with_actions(self, actions: Array, of: Indices) -> Design:
-        """Return the design of other actions (k, a), of one bandit: row i is the present row of[i], or new if it is -1.
-
-        Only new rows are evaluated. What follows from all actions at once, as standard features do, stays as it is.
-        """
-        out = copy.copy(self)
-        out.k, out._action_dim = actions.shape
-        out._take(actions, of)
-        return out
-
     @abstractmethod
-    def _take(self, actions: Array, of: Indices) -> None:
-        """Take over other actions, as `with_actions` says."""
+    def at(self, vectors: Vectors) -> DesignPoints:
+        """Prepare actions (k, a), or (r, k, a) if each of r trials has its own."""
 
     def view(self, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> View:
-        """Return the view of a belief: exact, or of the empirical distribution of `samples` fresh draws."""
+        """Return the view of beliefs: exact, or of the empirical distribution of `samples` fresh draws."""
         if samples is None:
             return View(self._expected(beliefs), beliefs)
         # The average over draws differs from the expectation by a variance of its own.
         return View(self._sampled(beliefs, samples, rng), beliefs, 1.0 / samples)
 
-    def standard(self) -> Design:
-        """Return the design with action terms in standard form, whose `frame` does the same for contexts.
+    @abstractmethod
+    def _expected(self, beliefs: Beliefs) -> Any:
+        """Return the terms of a view, exactly, or raise NoClosedForm."""
 
-        A map of any form is returned as it is: its features are taken to be of one size.
+    @abstractmethod
+    def _sampled(self, beliefs: Beliefs, samples: int, rng: Any) -> Any:
+        """Return the terms of a view, averaged over draws."""
+
+    def standard(self, reference: Vectors) -> Design:
+        """Return the design whose action terms are standard for the actions (k, a) or (r, k, a) of a reference set.
+
+        Its `frame` does the same for contexts. A map of any form is returned as it is: its features are taken to be of
+        one size.
         """
         return self
 
@@ -155,16 +160,15 @@ class Design(ABC):
         """Return whether rows of two designs of one map can be added: True unless their standard features differ."""
         return True
 
-    @abstractmethod
-    def _expected(self, beliefs: Beliefs) -> Array:
-        """Return the terms of a view, exactly, or raise NoClosedForm."""
+
+class DesignPoints(Points, ABC):
+    """k actions, prepared for questions about their expected features psi = E_mu[phi(x, c)]; `Design.at` returns it.
+
+    Actions are (k, a), or (r, k, a) if each of r trials has its own. Answers have the leading axes of the view, then k.
+    """
 
     @abstractmethod
-    def _sampled(self, beliefs: Beliefs, samples: int, rng: Any) -> Array:
-        """Return the terms of a view, averaged over draws."""
-
-    @abstractmethod
-    def features(self, terms: Array) -> Array:
+    def features(self, terms: Any) -> Array:
         """Return psi of all actions, written out, shape (..., k, d), from the terms of a view."""
 
     @abstractmethod
@@ -181,14 +185,10 @@ class Design(ABC):
 
     @abstractmethod
     def row(self, view: View, index: Index, cov: bool) -> Row:
-        """Return the features of the chosen action, with their covariance if `cov` is set."""
+        """Return the features of the chosen action, with their covariance if `cov` is set.
 
-
-def gathered(table: NDArray[T], of: Indices, new: NDArray[T]) -> NDArray[T]:
-    """Return rows of a table (k, ...), in the order `of`, with new rows where that is -1."""
-    out = table[of]
-    out[of < 0] = new
-    return out
+        index : of one action; (r,) of one in each trial; or (n,) of one for each of n beliefs
+        """
 
 
 def pick(table: NDArray[T], index: Index, leading: tuple[int, ...]) -> NDArray[T]:

@@ -11,9 +11,10 @@ import numpy as np
 from overcast import _check
 from overcast._check import Array
 from overcast._linalg import Indices, folded, upper
+from overcast._units import Units, Vectors
 from overcast.beliefs.base import Beliefs
 from overcast.features.base import FeatureMap, no_closed_form
-from overcast.features.design import Design, Index, Row, View, gathered, pick
+from overcast.features.design import Design, DesignPoints, Index, Row, View, pick
 from overcast.features.linear import Bilinear
 from overcast.features.standard import (
     Frame,
@@ -23,7 +24,6 @@ from overcast.features.standard import (
     nearly,
     of_moments,
     slim,
-    turned,
     variety,
 )
 
@@ -57,8 +57,10 @@ class Disjoint(FeatureMap):
             raise ValueError(f"Disjoint: actions must be unit vectors of {self.k} entries, got vectors of {a}")
         return self.k * c
 
-    def blocks(self, actions: Array) -> Indices:
+    def blocks(self, actions: Vectors) -> Indices:
         """Return the block of each action, shape (..., k); raise ValueError unless all rows are unit vectors."""
+        if isinstance(actions, Units):
+            return actions.place
         if not (np.isin(actions, (0.0, 1.0)).all() and (actions.sum(axis=-1) == 1.0).all()):
             raise ValueError(f"Disjoint: actions must be unit vectors, rows of numpy.eye({self.k}), got other numbers")
         return np.asarray(actions.argmax(axis=-1))
@@ -74,35 +76,28 @@ class Disjoint(FeatureMap):
         k, n = len(actions), len(contexts)
         return np.asarray(np.einsum("ki,nc->knic", actions, contexts)).reshape(k, n, -1)
 
-    def _design(self, actions: Array, c: int) -> DisjointDesign:
-        return DisjointDesign(self, actions, c)
+    def _design(self, a: int, c: int) -> DisjointDesign:
+        return DisjointDesign(self, c)
 
 
 class DisjointDesign(Design):
     """The terms of a view are E[c], shape (..., c): the features of every action, each in its own block."""
 
-    def __init__(self, features: Disjoint, actions: Array, c: int, standard: bool = False) -> None:
-        super().__init__(features, actions, c)
-        self._map, self._actions, self._standard = features, actions, standard
-        self._blocks = features.blocks(actions)  # (k,) or (r, k)
+    def __init__(self, features: Disjoint, c: int, standard: bool = False) -> None:
+        super().__init__(features, features.k, c)
+        self.map, self._standard = features, standard
         self.shape, self.terms_shape = (features.k, c), (c,)
         self.terms = c if standard else 0
 
-    def _take(self, actions: Array, of: Indices) -> None:
-        k = actions.shape[1]
-        if k > self._map.k:
-            self._features = self._map = self._map.widened(k)
-        moved = of != np.arange(len(of))  # all others have the vectors that they had
-        self._blocks = gathered(self._blocks, np.where(moved, -1, of), self._map.blocks(actions[moved]))
-        self._actions, self.shape = actions, (k, self._context_dim)
+    def at(self, vectors: Vectors) -> DisjointPoints:
+        return DisjointPoints(self, vectors)
 
-    @property
-    def blocks(self) -> Indices:
-        """The block of each action, (k,) or (r, k)."""
-        return self._blocks
+    def widened(self, k: int) -> DisjointDesign:
+        """Return the design with more blocks."""
+        return DisjointDesign(self.map.widened(k), self._context_dim, self._standard)
 
-    def standard(self) -> DisjointDesign:
-        return DisjointDesign(self._map, self._actions, self._context_dim, standard=True)
+    def standard(self, reference: Vectors) -> DisjointDesign:
+        return DisjointDesign(self.map, self._context_dim, standard=True)
 
     def moments(self, view: View) -> Moments | None:
         if not self._standard:
@@ -116,7 +111,7 @@ class DisjointDesign(Design):
         return Frame(matrix, matrix, np.repeat(one[..., None, :], self.shape[0], axis=-2), diversity)
 
     def through(self, view: View, frame: Frame) -> View:
-        return View(turned(frame.terms, view.terms), view.beliefs, view.excess)
+        return View(frame.turn_terms(view.terms), view.beliefs, view.excess)
 
     def coefficients(self, frame: Frame | None) -> Array | None:
         return None if frame is None else full(frame.matrix, frame.one.ndim)
@@ -129,8 +124,17 @@ class DisjointDesign(Design):
     def _sampled(self, beliefs: Beliefs, samples: int, rng: Any) -> Array:
         return beliefs.sample_mean(samples, rng)
 
+
+class DisjointPoints(DesignPoints):
+    """The block of each action."""
+
+    def __init__(self, design: DisjointDesign, vectors: Vectors) -> None:
+        super().__init__(vectors)
+        self._design = design
+        self._blocks = design.map.blocks(vectors)  # (k,) or (r, k)
+
     def features(self, terms: Array) -> Array:
-        full = self._actions[..., :, None] * terms[..., None, None, :]  # (..., k, blocks, c)
+        full = np.asarray(self.vectors)[..., :, None] * terms[..., None, None, :]  # (..., k, blocks, c)
         return full.reshape(*full.shape[:-2], -1)
 
     def along(self, view: View, theta: Array) -> Array:
@@ -138,12 +142,13 @@ class DisjointDesign(Design):
 
     def quadratic(self, view: View, M: Array) -> Array:
         m = view.terms
-        rows = M.reshape(*M.shape[:-3], -1, M.shape[-1])  # of all blocks, for one product
-        half = (rows @ m[..., None]).reshape(M.shape[:-1])  # (..., blocks, c)
+        *_, blocks, c, _ = M.shape
+        rows = M.reshape(*M.shape[:-3], blocks * c, c)  # of all blocks, for one product
+        half = (rows @ m[..., None]).reshape(*m.shape[:-1], blocks, c)
         return self._of_actions((half @ m[..., None])[..., 0])
 
     def context_variance(self, view: View, M: Array) -> Array:
-        return self._of_actions(np.vecdot(upper(M), self._covariance(view)[..., None, :]))
+        return self._of_actions(np.vecdot(upper(M), _covariance(view)[..., None, :]))
 
     def _of_actions(self, by_block: Array) -> Array:
         """Return the value of each action's block, from (..., blocks) to (..., k)."""
@@ -153,7 +158,9 @@ class DisjointDesign(Design):
 
     def row(self, view: View, index: Index, cov: bool) -> Row:
         block = pick(self._blocks, index, self._blocks.shape[:-1])
-        return Row(view.terms.copy(), self._covariance(view) if cov else None, block, self.moments(view))
+        return Row(view.terms.copy(), _covariance(view) if cov else None, block, self._design.moments(view))
 
-    def _covariance(self, view: View) -> Array:
-        return folded(_CONTEXT.term_covariance(view.beliefs)) * (1.0 + view.excess)
+
+def _covariance(view: View) -> Array:
+    """Return the covariance of the context, folded, with what sampling adds, (..., c (c + 1) / 2)."""
+    return folded(_CONTEXT.term_covariance(view.beliefs)) * (1.0 + view.excess)

@@ -13,12 +13,10 @@ from scipy.special import ndtri
 
 from overcast import _check
 from overcast._check import Array
-from overcast._linalg import Indices
 from overcast.beliefs.base import Belief, NoClosedForm
 from overcast.beliefs.cloud import Cloud, Complex
 from overcast.features.base import check_hashable, no_closed_form
 from overcast.features.dense import Dense, Prepared
-from overcast.features.design import gathered
 from overcast.kernels.base import AnyKernel, Kernel
 from overcast.kernels.composite import JointScaled, JointSum, Product
 from overcast.kernels.constant import Constant
@@ -58,12 +56,22 @@ class Waves(Dense):
         """Return the waves for actions of dimension `a` and contexts of dimension `c`."""
         return _spectrum(self, a, c)
 
+    def _embed(self, belief: Belief, a: int) -> Complex:
+        try:
+            return belief.characteristic(self.spectrum(a, belief.dim).of_context)
+        except NoClosedForm:
+            raise no_closed_form(self, belief) from None
+
+    def _embed_draws(self, draws: Array, a: int) -> Complex:
+        n, c = draws.shape
+        return Cloud(np.full(n, 1.0 / n), draws).characteristic(self.spectrum(a, c).of_context)
+
     def _prepare(self, actions: Array, c: int) -> PreparedWaves:
         return PreparedWaves(self, actions, c)
 
     def _evaluate(self, actions: Array, contexts: Array) -> Array:
-        prepared = self._prepare(actions, contexts.shape[1])
-        return prepared.times(np.exp(1j * (contexts @ prepared.frequencies.T)))
+        frequencies = self.spectrum(actions.shape[1], contexts.shape[1]).of_context
+        return self._prepare(actions, contexts.shape[1]).expected(np.exp(1j * (contexts @ frequencies.T)))
 
 
 @lru_cache(maxsize=64)
@@ -78,31 +86,18 @@ class PreparedWaves(Prepared):
 
     def __init__(self, features: Waves, actions: Array, c: int) -> None:
         super().__init__(features, actions, c)
-        w, self.frequencies, amplitudes = features.spectrum(actions.shape[1], c)
+        w, _, amplitudes = features.spectrum(actions.shape[1], c)
         self._d = features.size(actions.shape[1], c)
         self._table = amplitudes * np.exp(1j * (actions @ w.T))
 
-    def _extend(self, of: Indices, new: list[PreparedWaves]) -> None:
-        self._table = gathered(self._table, of, np.concatenate([self._table[:0], *(own._table for own in new)]))
-
-    def times(self, of_context: Complex) -> Array:
+    def expected(self, embedded: Complex) -> Array:
         """Return the features, given exp(i v_j^T c) or its average: (f,) gives (k, d), (n, f) gives (k, n, d)."""
         f = self._table.shape[1]
-        waves = (self._table if of_context.ndim == 1 else self._table[:, None]) * of_context
+        waves = (self._table if embedded.ndim == 1 else self._table[:, None]) * embedded
         out = np.empty((*waves.shape[:-1], self._d))
         out[..., :f] = waves.real
         out[..., f:] = waves.imag[..., : self._d - f]
         return out
-
-    def expected(self, belief: Belief) -> Array:
-        try:
-            return self.times(belief.characteristic(self.frequencies))
-        except NoClosedForm:
-            raise no_closed_form(self._features, belief) from None
-
-    def sampled(self, belief: Belief, samples: int, rng: np.random.Generator) -> Array:
-        draws = Cloud(np.full(samples, 1.0 / samples), belief.sample(samples, rng))
-        return self.times(draws.characteristic(self.frequencies))
 
 
 def pieces(kernel: AnyKernel, a: int) -> list[Piece]:

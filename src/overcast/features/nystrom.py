@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -13,13 +13,11 @@ from numpy.typing import ArrayLike
 
 from overcast import _check
 from overcast._check import Array
-from overcast._linalg import Indices
 from overcast.beliefs.base import Belief, NoClosedForm
 from overcast.beliefs.cloud import Cloud
 from overcast.features.base import check_hashable, no_closed_form
 from overcast.features.dense import Dense, Prepared
-from overcast.features.design import gathered
-from overcast.kernels.base import AnyKernel, Kernel, Term
+from overcast.kernels.base import AnyKernel, Term
 from overcast.kernels.embeddings import Embeddings
 
 # A pair is left out if the others explain it up to this share of the largest k((x, c), (x, c)): the rest is rounding.
@@ -77,6 +75,23 @@ class Nystrom(Dense):
                 raise ValueError(f"Nystrom: {name} must have the {pairs.shape[1]} dimensions of the pairs, got {got}")
         return len(known.actions)
 
+    def _embed(self, belief: Belief, a: int) -> tuple[Array, ...]:
+        terms = _inducing(self).terms
+        try:
+            return self._inner([kernel.embed(belief) for _, kernel in terms])
+        except NoClosedForm:
+            raise no_closed_form(self, belief) from None
+
+    def _embed_draws(self, draws: Array, a: int) -> tuple[Array, ...]:
+        weights = np.full(len(draws), 1.0 / len(draws))
+        return self._inner([kernel.embed_points(draws, weights) for _, kernel in _inducing(self).terms])
+
+    def _inner(self, clouds: Sequence[Cloud]) -> tuple[Array, ...]:
+        """Return <k_{c_p}, mu> for the contexts of all pairs and each term of the kernel, (d, 1) each."""
+        pairs = _inducing(self)
+        each = zip(pairs.terms, pairs.embedded, clouds, strict=True)
+        return tuple(known.inner(kernel, Embeddings([cloud])) for (_, kernel), known, cloud in each)
+
     def _prepare(self, actions: Array, c: int) -> PreparedPairs:
         return PreparedPairs(self, actions, c)
 
@@ -91,12 +106,13 @@ class Nystrom(Dense):
 
 
 class _Inducing(NamedTuple):
-    """The independent pairs, the kernel as a sum of products, and L."""
+    """The independent pairs, the kernel as a sum of products, L, and the contexts embedded for each term."""
 
     actions: Array
     contexts: Array
     terms: tuple[Term, ...]
     factor: Array
+    embedded: tuple[Embeddings, ...]
 
     def solve(self, cross: Array) -> Array:
         return np.asarray(scipy.linalg.solve_triangular(self.factor, cross, lower=True, check_finite=False))
@@ -119,7 +135,8 @@ def _inducing(features: Nystrom) -> _Inducing:
             f"Nystrom: kernel must be positive semi-definite, got {np.abs(left).max():.3g} left by its Cholesky factor"
         )
     kept = order[:rank] - 1
-    return _Inducing(actions[kept], contexts[kept], terms, lower[:rank])
+    embedded = tuple(Embeddings.of_points(kernel, contexts[kept]) for _, kernel in terms)
+    return _Inducing(actions[kept], contexts[kept], terms, lower[:rank], embedded)
 
 
 class PreparedPairs(Prepared):
@@ -129,26 +146,7 @@ class PreparedPairs(Prepared):
         super().__init__(features, actions, c)
         self._pairs = _inducing(features)
         self._tables = [action._evaluate(self._pairs.actions, actions) for action, _ in self._pairs.terms]
-        self._embedded = [Embeddings.of_points(context, self._pairs.contexts) for _, context in self._pairs.terms]
 
-    def _extend(self, of: Indices, new: list[PreparedPairs]) -> None:
-        more = zip(*(own._tables for own in new), strict=True) if new else [()] * len(self._tables)
-        self._tables = [
-            gathered(old.T, of, np.concatenate([old.T[:0], *(table.T for table in tables)])).T.copy()
-            for old, tables in zip(self._tables, more, strict=True)
-        ]
-
-    def expected(self, belief: Belief) -> Array:
-        try:
-            return self._features_of(lambda kernel: kernel.embed(belief))
-        except NoClosedForm:
-            raise no_closed_form(self._features, belief) from None
-
-    def sampled(self, belief: Belief, samples: int, rng: np.random.Generator) -> Array:
-        draws, weights = belief.sample(samples, rng), np.full(samples, 1.0 / samples)
-        return self._features_of(lambda kernel: kernel.embed_points(draws, weights))
-
-    def _features_of(self, embed: Callable[[Kernel], Cloud]) -> Array:
-        each = zip(self._pairs.terms, self._tables, self._embedded, strict=True)
-        cross = sum(table * known.inner(kernel, Embeddings([embed(kernel)])) for (_, kernel), table, known in each)
+    def expected(self, embedded: Sequence[Array]) -> Array:
+        cross = sum(table * inner for table, inner in zip(self._tables, embedded, strict=True))
         return self._pairs.solve(np.asarray(cross)).T

@@ -11,11 +11,12 @@ import numpy as np
 
 from overcast._check import Array
 from overcast._linalg import Indices, triangle
+from overcast._units import Units, Vectors
 from overcast.beliefs._moments import average
 from overcast.beliefs.base import Belief, Beliefs, NoClosedForm
 from overcast.features.base import FeatureMap, no_closed_form
-from overcast.features.design import Design, Index, Row, View, gathered, pick
-from overcast.features.standard import Frame, Moments, Side, full, scaled, slim, stretched, turned, widened
+from overcast.features.design import Design, DesignPoints, Index, Row, View, pick
+from overcast.features.standard import Frame, Moments, Side, full, scaled, slim, stretched, widened
 
 # With at most this many terms p, a table stores the p (p + 1) / 2 distinct products z_i z_j of every action, and one
 # matrix product gives the quadratic forms z^T G z of all actions. A larger table takes longer to read than it saves.
@@ -124,8 +125,10 @@ class Separable(FeatureMap):
         products = np.count_nonzero(of_action, axis=-1) * np.count_nonzero(of_context, axis=-1)
         return np.asarray(one * (np.count_nonzero(one, axis=-1) == products)[..., None])
 
-    def silent(self, actions: Array) -> Indices:
+    def silent(self, actions: Vectors) -> Indices:
         """Return the vectors of zeros whose terms are all zero, so that every product with a context term is."""
+        if isinstance(actions, Units):
+            return np.empty(0, dtype=np.intp)
         zero = np.flatnonzero(~actions.any(axis=-1))
         return zero[~self.action_terms(actions[zero]).any(axis=-1)] if len(zero) else zero
 
@@ -147,92 +150,76 @@ class Separable(FeatureMap):
         j, m = self.pairs(actions.shape[1], contexts.shape[1])
         return np.asarray(self.action_terms(actions)[:, None, j] * self.context_terms(contexts)[None, :, m])
 
-    def _design(self, actions: Array, c: int) -> SeparableDesign:
-        return SeparableDesign(self, actions, c)
+    def _design(self, a: int, c: int) -> SeparableDesign:
+        return SeparableDesign(self, a, c)
 
 
 class SeparableDesign(Design):
-    """The terms of a view are w, shape (..., d), with w_i = E[s_{m(i)}] for feature i: then psi = z_j * w per action.
+    """The terms of a view are w, shape (..., d), with w_i = E[s_{m(i)}] for feature i."""
 
-    With E the 0/1 matrix that maps action terms to features, psi^T M psi = z^T (E^T (M * w w^T) E) z, and the matrix
-    between the two z is formed once per round. Cov(phi) of an action is z z^T times Cov(s), entry by entry.
-    """
-
-    def __init__(self, features: Separable, actions: Array, c: int, standard: bool = False) -> None:
-        super().__init__(features, actions, c)
-        self._map, self._actions = features, actions
-        j, self._context_term = features.pairs(actions.shape[-1], c)
-        self._action_term = j
+    def __init__(self, features: Separable, a: int, c: int, reference: Array | None = None) -> None:
+        super().__init__(features, a, c)
+        self._map = features
+        self.action_term, self.context_term = features.pairs(a, c)
+        d = len(self.action_term)
+        self.shape = self.terms_shape = (d,)
         self._of_actions: Side | None = None
-        if standard:
-            side = features.standard_actions(actions)
-            self._of_actions, self._basis = widened(side), features.action_basis(actions, side)
-        self.terms = int(self._context_term.max()) + 1 if standard else 0
-        self.shape = self.terms_shape = (len(j),)
-        self._set(self._terms_of(actions))
+        if reference is not None:
+            side = features.standard_actions(reference)
+            self._of_actions, self._basis = widened(side), features.action_basis(reference, side)
+            self.terms = int(self.context_term.max()) + 1
+        #: E, the 0/1 matrix that maps action terms to features, (d, p)
+        self.expand = np.zeros((d, int(self.action_term.max()) + 1))
+        self.expand[np.arange(d), self.action_term] = 1.0
 
-    def _terms_of(self, actions: Array) -> Array:
+    def at(self, vectors: Vectors) -> SeparablePoints:
+        return SeparablePoints(self, np.asarray(vectors))
+
+    def action_terms(self, vectors: Array) -> Array:
         """Return z of actions, (k, p) or (r, k, p)."""
         if self._of_actions is None:
-            return self._map.action_terms(actions)
-        return stretched(self._of_actions, self._map.standard_action_terms(actions, self._basis))
+            return self._map.action_terms(vectors)
+        return stretched(self._of_actions, self._map.standard_action_terms(vectors, self._basis))
 
-    def _take(self, actions: Array, of: Indices) -> None:
-        self._actions = actions
-        # One by one, so that the last digit does not depend on which actions came together.
-        new = [self._terms_of(action[None]) for action in actions[of < 0]]
-        self._set(gathered(self._z.T, of, np.concatenate([self._z.T[:0], *new])))
-
-    def _set(self, z: Array) -> None:
-        """Compute what depends on the terms of all actions."""
-        j, d, self._leading = self._action_term, self.shape[0], z.shape[:-2]
-        self._z_of_feature = np.ascontiguousarray(z[..., j])  # (k, d) or (r, k, d)
-        self._expand = np.zeros((d, z.shape[-1]))  # E
-        self._expand[np.arange(d), j] = 1.0
-        self._z = np.ascontiguousarray(z.swapaxes(-1, -2))  # (p, k) or (r, p, k)
-        p = z.shape[-1]
-        small = not self._leading and self.k * d * d <= MAX_DENSE_WORK
-        self._table = np.ascontiguousarray(_products(self._z_of_feature).T) if small else None
-        if small:
-            self._pairs, self._entries = triangle(d)[:2], np.ravel_multi_index(triangle(d)[:2], (d, d))
-        # Reading a table for each trial from memory in every round takes longer than computing the products.
-        few = not self._leading and p <= MAX_TABULATED_TERMS and z.size * (p + 1) // 2 <= MAX_TABLE
-        self._table_of_terms = np.ascontiguousarray(_products(z).T) if few else None  # (p (p + 1) / 2, k)
-        self._entries_of_terms, self._ones = np.ravel_multi_index(triangle(p)[:2], (p, p)), np.ones((1, p))
-        self._products: Array | None = None  # z_i z_j of all actions, from the first covariance on
-
-    def standard(self) -> SeparableDesign:
-        return SeparableDesign(self._map, self._actions, self._context_dim, standard=True)
+    def standard(self, reference: Vectors) -> SeparableDesign:
+        return SeparableDesign(self._map, self._action_dim, self._context_dim, np.asarray(reference))
 
     @cached_property
     def _first(self) -> Indices:
         """A feature with each context term, (q,)."""
-        return np.unique(self._context_term, return_index=True)[1]
+        return np.unique(self.context_term, return_index=True)[1]
 
     @cached_property
     def _same_action_term(self) -> Array:
-        return np.asarray(self._action_term[:, None] == self._action_term, dtype=np.float64)
+        return np.asarray(self.action_term[:, None] == self.action_term, dtype=np.float64)
 
     @cached_property
     def _same_context_term(self) -> Array:
-        return np.asarray(self._context_term[:, None] == self._context_term, dtype=np.float64)
+        return np.asarray(self.context_term[:, None] == self.context_term, dtype=np.float64)
 
     def moments(self, view: View) -> Moments | None:
         if self._of_actions is None:
             return None
-        return self._moments(view, self._map.term_covariance(view.beliefs))
+        return self.moments_of(view, self.term_covariance(view))
 
-    def _moments(self, view: View, cov: Array) -> Moments:
+    def moments_of(self, view: View, cov: Array) -> Moments | None:
+        """Return what `moments` does, given the covariance of the context terms, (..., q, q)."""
+        if self._of_actions is None:
+            return None
         variance = cov.diagonal(axis1=-2, axis2=-1)
         return Moments(view.terms[..., self._first], variance * (1.0 + view.excess) if view.excess else variance)
+
+    def term_covariance(self, view: View) -> Array:
+        """Return Cov_mu(s(c)), without what sampling adds, (..., q, q)."""
+        return self._map.term_covariance(view.beliefs)
 
     def frame(self, moments: Moments) -> Frame:
         assert self._of_actions is not None
         terms, of_context, _ = self._map.standard_contexts(moments)
-        m, of_action = self._context_term, self._of_actions.one
+        m, of_action = self.context_term, self._of_actions.one
         matrix = terms[..., m[:, None], m] * self._same_action_term
-        one = self._map.constant(of_action, of_context, self._action_term, m)
-        changed = self._map.actions_change(self._action_term)
+        one = self._map.constant(of_action, of_context, self.action_term, m)
+        changed = self._map.actions_change(self.action_term)
         diversity = np.asarray(self._map.variety(moments).take(m[changed], axis=-1).mean(axis=-1))
         matrix = slim(matrix)
         if matrix.ndim == one.ndim:
@@ -250,30 +237,55 @@ class SeparableDesign(Design):
         return bool(np.abs(turned_back - np.eye(turned_back.shape[-1])).max() <= SAME)
 
     def through(self, view: View, frame: Frame) -> View:
-        return View(turned(frame.terms, view.terms), view.beliefs, view.excess)
+        return View(frame.turn_terms(view.terms), view.beliefs, view.excess)
 
     def coefficients(self, frame: Frame | None) -> Array | None:
         if frame is None or self._of_actions is None:
             return None
-        j = self._action_term
+        j = self.action_term
         matrix = full(frame.matrix, frame.one.ndim + 1)
         return np.asarray(matrix @ (self._of_actions.matrix[..., j[:, None], j] * self._same_context_term))
 
     @cached_property
-    def _all(self) -> Indices:
+    def all_entries(self) -> Indices:
         """Where Cov(s), row by row, holds the covariance of each pair of features' context terms, (d, d)."""
-        return np.asarray(self._context_term[:, None] * (int(self._context_term.max()) + 1) + self._context_term)
+        return np.asarray(self.context_term[:, None] * (int(self.context_term.max()) + 1) + self.context_term)
 
     @cached_property
-    def _upper(self) -> Indices:
+    def upper_entries(self) -> Indices:
         """The same for the upper triangle alone."""
-        return np.asarray(self._all[triangle(self.shape[0])[:2]])
+        return np.asarray(self.all_entries[triangle(self.shape[0])[:2]])
 
     def _expected(self, beliefs: Beliefs) -> Array:
-        return self._map.expected_terms(beliefs).take(self._context_term, axis=-1)
+        return self._map.expected_terms(beliefs).take(self.context_term, axis=-1)
 
     def _sampled(self, beliefs: Beliefs, samples: int, rng: Any) -> Array:
-        return self._map.sampled_terms(beliefs, samples, rng).take(self._context_term, axis=-1)
+        return self._map.sampled_terms(beliefs, samples, rng).take(self.context_term, axis=-1)
+
+
+class SeparablePoints(DesignPoints):
+    """With w the terms of a view, psi = z_j * w for each action.
+
+    With E the matrix that maps action terms to features, psi^T M psi = z^T (E^T (M * w w^T) E) z, and the matrix
+    between the two z is formed once per round. Cov(phi) of an action is z z^T times Cov(s), entry by entry.
+    """
+
+    def __init__(self, design: SeparableDesign, vectors: Array) -> None:
+        super().__init__(vectors)
+        self._design, z, d = design, design.action_terms(vectors), design.shape[0]
+        self._leading = z.shape[:-2]
+        self._z_of_feature = np.ascontiguousarray(z[..., design.action_term])  # (k, d) or (r, k, d)
+        self._z = np.ascontiguousarray(z.swapaxes(-1, -2))  # (p, k) or (r, p, k)
+        p = z.shape[-1]
+        small = not self._leading and len(self) * d * d <= MAX_DENSE_WORK
+        self._table = np.ascontiguousarray(_products(self._z_of_feature).T) if small else None
+        if small:
+            self._pairs, self._entries = triangle(d)[:2], np.ravel_multi_index(triangle(d)[:2], (d, d))
+        # Reading a table for each trial from memory in every round takes longer than computing the products.
+        few = not self._leading and p <= MAX_TABULATED_TERMS and z.size * (p + 1) // 2 <= MAX_TABLE
+        self._table_of_terms = np.ascontiguousarray(_products(z).T) if few else None  # (p (p + 1) / 2, k)
+        self._entries_of_terms, self._ones = np.ravel_multi_index(triangle(p)[:2], (p, p)), np.ones((1, p))
+        self._products: Array | None = None  # z_i z_j of all actions, from the first covariance on
 
     def features(self, terms: Array) -> Array:
         return self._z_of_feature * terms[..., None, :]
@@ -281,7 +293,7 @@ class SeparableDesign(Design):
     def along(self, view: View, theta: Array) -> Array:
         h: Array = theta * view.terms
         if self._table is None or h.ndim > 1:
-            h = h @ self._expand
+            h = h @ self._design.expand
             return h @ self._z if self._z.ndim == 2 else (h[..., None, :] @ self._z)[..., 0, :]
         along: Array = self._z_of_feature.dot(h)
         return along
@@ -290,28 +302,30 @@ class SeparableDesign(Design):
         w = view.terms
         if self._table is not None and w.ndim == 1:
             i, j = self._pairs
-            return np.asarray((M.reshape(-1)[self._entries] * (w[i] * w[j])).dot(self._table))
-        half = w[..., :, None] * self._expand
+            return np.asarray((M.reshape(-1).take(self._entries) * (w.take(i) * w.take(j))).dot(self._table))
+        half = w[..., :, None] * self._design.expand
         return self._forms(half.swapaxes(-1, -2) @ (M @ half))
 
     def context_variance(self, view: View, M: Array) -> Array:
-        G = M * self._covariance(view, self._all)
+        design = self._design
+        G = M * _entries_of(design.term_covariance(view), view, design.all_entries)
         if self._table is not None and G.ndim == 2:
             return np.asarray(G.reshape(-1)[self._entries] @ self._table)
-        d, p = self._expand.shape
-        half = (G.reshape(-1, d) @ self._expand).reshape(*G.shape[:-1], p)  # one product for all trials
-        return self._forms(self._expand.T @ half)
+        d, p = design.expand.shape
+        half = (G.reshape(-1, d) @ design.expand).reshape(*G.shape[:-1], p)  # one product for all trials
+        return self._forms(design.expand.T @ half)
 
     def row(self, view: View, index: Index, cov: bool) -> Row:
-        z = pick(self._z_of_feature, index, self._leading)
+        design, z = self._design, pick(self._z_of_feature, index, self._leading)
         if not cov:
-            return Row(z * view.terms, seen=self.moments(view))
-        if self._products is None and self._z_of_feature.size // self.shape[0] * len(self._upper) <= MAX_TABLE:
+            return Row(z * view.terms, seen=design.moments(view))
+        size = len(design.upper_entries)
+        if self._products is None and self._z_of_feature.size // design.shape[0] * size <= MAX_TABLE:
             self._products = _products(self._z_of_feature)
         products = _products(z) if self._products is None else pick(self._products, index, self._leading)
-        full = self._map.term_covariance(view.beliefs)
-        seen = None if self._of_actions is None else self._moments(view, full)
-        return Row(z * view.terms, products * self._entries_of(full, view, self._upper), seen=seen)
+        full = design.term_covariance(view)
+        covariance = products * _entries_of(full, view, design.upper_entries)
+        return Row(z * view.terms, covariance, seen=design.moments_of(view, full))
 
     def _forms(self, G: Array) -> Array:
         """Return z^T G z of all actions for G (..., p, p), shape (..., k)."""
@@ -321,13 +335,11 @@ class SeparableDesign(Design):
         half *= self._z
         return (self._ones @ half)[..., 0, :]  # faster than to sum
 
-    def _covariance(self, view: View, places: Indices) -> Array:
-        """Return the entries of Cov(s) at these places, counted row by row, shape (..., *places.shape)."""
-        return self._entries_of(self._map.term_covariance(view.beliefs), view, places)
 
-    def _entries_of(self, full: Array, view: View, places: Indices) -> Array:
-        picked = full.reshape(*full.shape[:-2], -1).take(places, axis=-1)
-        return picked * (1.0 + view.excess) if view.excess else picked
+def _entries_of(full: Array, view: View, places: Indices) -> Array:
+    """Return the entries of Cov(s) (..., q, q) at these places, counted row by row, with what sampling adds."""
+    picked = full.reshape(*full.shape[:-2], -1).take(places, axis=-1)
+    return picked * (1.0 + view.excess) if view.excess else picked
 
 
 def _products(z: Array) -> Array:

@@ -69,10 +69,18 @@ class Frame(NamedTuple):
     one: Array
     diversity: Array
 
+    def turn_terms(self, terms: Array) -> Array:
+        """Return the terms of a view in standard form, with the leading axes of the frame, or with one (n,) more."""
+        return self._turn(self.terms, terms)
 
-def turned(matrix: Array, vector: Array) -> Array:
-    """Return matrix @ vector, (..., d), for a matrix that may be given by its diagonal."""
-    return matrix * vector if matrix.ndim == vector.ndim else apply(matrix, vector)
+    def turn_features(self, psi: Array) -> Array:
+        """Return the features of a row in standard form; axes as in `turn_terms`."""
+        return self._turn(self.matrix, psi)
+
+    def _turn(self, matrix: Array, vector: Array) -> Array:
+        if matrix.ndim == self.diversity.ndim + 1:  # a diagonal
+            return matrix * vector
+        return apply(matrix, vector) if vector.ndim < matrix.ndim else np.asarray(vector @ matrix.swapaxes(-1, -2))
 
 
 def slim(matrix: Array) -> Array:

@@ -10,6 +10,8 @@ import numpy as np
 
 from overcast._check import Array
 from overcast._linalg import Indices
+from overcast._units import Points as Points
+from overcast._units import Vectors
 from overcast.beliefs.base import Beliefs, Generators
 from overcast.features.design import Index
 
@@ -20,8 +22,11 @@ Steps = np.ndarray[tuple[int, ...], np.dtype[np.intp]]
 class Estimate(NamedTuple):
     """The estimated expected reward of every action under a belief.
 
-    mean : (k,) psi^T theta-hat
-    width : (k,) the norm of psi under V^-1; beta times it is half the confidence interval
+    mean : (..., k) psi^T theta-hat
+    width : (..., k) the norm of psi under V^-1; beta times it is half the confidence interval
+
+    The leading axes are those of the beliefs: (k,) for one belief, (n, k) for n beliefs that one learner is asked
+    about, (r, k) for one belief of each of r trials.
 
     Examples
     --------
@@ -78,38 +83,56 @@ class Parameters(NamedTuple):
 class Learner(ABC):
     """The state of a model while it learns, for one bandit or for r trials in lock-step.
 
-    In lock-step, arrays carry a leading axis r, beliefs come as a stack and generators as a list. Views
-    are private to the learner. Evidence is a named tuple of arrays and numbers (`_records`); in lock-step it may be a
-    list with one of them per trial. No method except `learn` changes what later calls return.
+    A learner owns no action set: `at` prepares any actions, and all questions are about such points. A learner of one
+    bandit is asked about one belief, or about n of them as a stack; answers are (k,) or (n, k). A learner of r trials
+    (`leading` is (r,)) is asked about a stack of one belief per trial; answers are (r, k), and generators come as a
+    list. Points, views and evidence are private to the learner. Evidence is a named tuple of arrays and numbers
+    (`_records`); in lock-step it may be a list with one of them per trial. No method except `learn`, `extend`,
+    `relabel`, `restore` and `merge` changes what later calls return.
 
-    A learner must give the four abstract methods. The others serve policies that need more than mean and width.
+    A learner must give the five abstract methods. The others serve policies that need more than mean and width.
 
     Examples
     --------
     >>> import overcast as oc
     >>> learner = oc.LinearModel(oc.features.Bilinear(), ridge=1.0).start(np.array([[1.0], [2.0]]), 1)
-    >>> learner.estimate(learner.view(oc.Gaussian([1.0], 0.1))).mean
-    array([0., 0.])
+    >>> points, view = learner.at(np.array([[1.0], [2.0], [1.5]])), learner.view(oc.Gaussian([1.0], 0.1))
+    >>> learner.estimate(points, view).mean
+    array([0., 0., 0.])
     """
 
-    #: whether products are so large that BLAS would start threads for them, which is slower at our sizes
-    heavy: bool = True
+    #: the axes of trials: () for one bandit, (r,) for r trials in lock-step
+    leading: tuple[int, ...] = ()
+
+    @abstractmethod
+    def at(self, vectors: Vectors) -> Any:
+        """Prepare actions (k, a), or (r, k, a) if each of r trials has its own."""
 
     @abstractmethod
     def view(self, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> Any:
-        """Return what this model needs to know about a belief: exactly, or from `samples` fresh draws."""
+        """Return what this model needs to know about beliefs: exactly, or from `samples` fresh draws.
+
+        rng : a generator, or a list with one for each of several beliefs
+        """
 
     @abstractmethod
-    def estimate(self, view: Any) -> Estimate:
-        """Return mean and width of all actions, shape (..., k)."""
+    def estimate(self, points: Any, view: Any) -> Estimate:
+        """Return mean and width of all points, shape (..., k)."""
 
     @abstractmethod
-    def evidence(self, view: Any, index: Index) -> Any:
-        """Return what `learn` needs to know about the chosen action."""
+    def evidence(self, points: Any, view: Any, index: Index) -> Any:
+        """Return what `learn` needs to know about the chosen point.
+
+        index : of one point; (r,) of one in each trial; (n,) of one for each of n beliefs, if the learner can `stack`
+        """
 
     @abstractmethod
     def learn(self, evidence: Any, reward: float | Array) -> None:
         """Add one round, or raise and change nothing."""
+
+    def heavy(self, points: Any) -> bool:
+        """Return whether products are so large that BLAS would start threads, which is slower at our sizes."""
+        return True
 
     def awaiting(self, evidence: Sequence[Any], share: float = 1.0) -> Learner:
         """Return this learner as if a share of these decisions had paid what is expected of them, for estimates.
@@ -149,20 +172,20 @@ class Learner(ABC):
         """What was learnt besides the estimates."""
         return Parameters()
 
-    def prior(self, view: Any) -> Array:
-        """Return the width of all actions before anything was learnt, |psi| / sqrt(lambda), shape (..., k)."""
+    def prior(self, points: Any, view: Any) -> Array:
+        """Return the width of all points before anything was learnt, |psi| / sqrt(lambda), shape (..., k)."""
         raise self._mean_and_width_only()
 
-    def noise(self, view: Any) -> Array:
-        """Return the standard deviation of a reward of each action around its expectation, shape (..., k)."""
+    def noise(self, points: Any, view: Any) -> Array:
+        """Return the standard deviation of a reward of each point around its expectation, shape (..., k)."""
         raise self._mean_and_width_only()
 
-    def draw(self, view: Any, rng: Generators) -> Array:
-        """Return psi^T V^-1/2 z of all actions for one standard normal z, shape (..., k)."""
+    def draw(self, points: Any, view: Any, rng: Generators) -> Array:
+        """Return psi^T V^-1/2 z of all points for one standard normal z, shape (..., k)."""
         raise self._mean_and_width_only()
 
-    def perturb(self, view: Any, rng: Generators) -> Array:
-        """Return psi^T V^-1 sum_s psi_s z_s of all actions for standard normal z_s, or the same in law, (..., k)."""
+    def perturb(self, points: Any, view: Any, rng: Generators) -> Array:
+        """Return psi^T V^-1 sum_s psi_s z_s of all points for standard normal z_s, or the same in law, (..., k)."""
         raise self._mean_and_width_only()
 
     def norm(self, evidence: Any) -> Array:
@@ -216,11 +239,14 @@ class LastingLearner(Learner):
         """Add rounds (n,) in order, whose evidence has a leading axis n; if this raises, some may have been added."""
         raise NotImplementedError
 
-    def with_actions(self, actions: Array, of: Indices) -> LastingLearner:
-        """Return a learner for other actions (k, a) that knows what this one has learnt; this one must not go on.
+    def extend(self, reference: Vectors) -> None:
+        """Take note of a larger reference set of actions, or raise and change nothing.
 
-        of : (k,) row i is the present action of[i], or has a new vector if that is -1
+        By default nothing follows from the reference set once the learner has started.
         """
+
+    def relabel(self, of: Indices) -> None:
+        """Give labels new places, for a model with `labels`: place i was place of[i], or is new if that is -1."""
         raise TypeError(f"{type(self).__name__}: actions cannot change with this model; start a new bandit")
 
     def as_decided(self, evidence: Any, mean: float) -> Any:
@@ -259,14 +285,25 @@ class Model(ABC):
         return None
 
     @abstractmethod
-    def start(self, actions: Array, context_dim: int) -> LastingLearner:
-        """Return a fresh learner for actions (k, a)."""
+    def start(self, reference: Vectors, context_dim: int) -> LastingLearner:
+        """Return a fresh learner for actions in R^a.
 
-    def start_all(self, actions: Array, context_dim: int, trials: int) -> Learner:
-        """Return a fresh learner for trials in lock-step with actions (k, a) or (r, k, a)."""
+        reference : (k, a) actions that are typical of those it will be asked about; what has no unit follows from them
+        """
+
+    def start_all(self, reference: Vectors, context_dim: int, trials: int) -> Learner:
+        """Return a fresh learner for trials in lock-step; the reference set is (k, a), or (r, k, a) for each trial."""
         from overcast.models.stack import LearnerStack
 
-        return LearnerStack.of(self, actions, context_dim, trials)
+        return LearnerStack.of(self, reference, context_dim, trials)
+
+    def size(self, a: int, c: int) -> int | None:
+        """Return the number of features for actions in R^a and contexts in R^c; None for a model without features."""
+        return None
+
+    def silent(self, actions: Vectors) -> Indices:
+        """Return which actions (k, a) have no features in any context; none for a model without features."""
+        return np.empty(0, dtype=np.intp)
 
     def widened(self, a: int) -> Model:
         """Return the model for actions with more entries than before, `a`, or raise ValueError."""

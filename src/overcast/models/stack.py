@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from overcast._check import Array
+from overcast._units import Vectors
 from overcast.beliefs.base import Beliefs, Generators
 from overcast.features.design import Index
 from overcast.models.base import Estimate, Learner, Model
@@ -17,27 +18,31 @@ class LearnerStack(Learner):
     """One learner per trial; views and evidence are lists with one entry per trial."""
 
     def __init__(self, learners: Sequence[Learner]) -> None:
-        self.learners = learners
+        self.learners, self.leading = learners, (len(learners),)
 
     @classmethod
-    def of(cls, model: Model, actions: Array, context_dim: int, trials: int) -> LearnerStack:
-        """Return fresh learners of a model for actions (k, a) or (r, k, a)."""
-        sets = actions if actions.ndim == 3 else [actions] * trials
-        return cls([model.start(np.asarray(own), context_dim) for own in sets])
+    def of(cls, model: Model, reference: Vectors, context_dim: int, trials: int) -> LearnerStack:
+        """Return fresh learners of a model, whose reference set is (k, a), or (r, k, a) for each trial."""
+        return cls([model.start(own, context_dim) for own in _sets(reference, trials)])
 
     def _each(self, ask: Callable[..., Any], *given: Any) -> list[Any]:
         return [ask(learner, *own) for learner, *own in zip(self.learners, *given, strict=True)]
+
+    def at(self, vectors: Vectors) -> list[Any]:
+        return self._each(lambda learner, own: learner.at(own), _sets(vectors, len(self.learners)))
 
     def view(self, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> list[Any]:
         rngs = [None] * len(self.learners) if rng is None else rng
         return self._each(lambda learner, own, g: learner.view(own, samples, g), beliefs.singles(), rngs)
 
-    def estimate(self, view: list[Any]) -> Estimate:
-        means, widths = zip(*self._each(lambda learner, own: learner.estimate(own), view), strict=True)
+    def estimate(self, points: list[Any], view: list[Any]) -> Estimate:
+        each = self._each(lambda learner, here, own: learner.estimate(here, own), points, view)
+        means, widths = zip(*each, strict=True)
         return Estimate(np.stack(means), np.stack(widths))
 
-    def evidence(self, view: list[Any], index: Index) -> list[Any]:
-        return self._each(lambda learner, own, i: learner.evidence(own, int(i)), view, np.asarray(index))
+    def evidence(self, points: list[Any], view: list[Any], index: Index) -> list[Any]:
+        chosen = np.asarray(index)
+        return self._each(lambda learner, here, own, i: learner.evidence(here, own, int(i)), points, view, chosen)
 
     def learn(self, evidence: list[Any], reward: float | Array) -> None:
         self._each(lambda learner, own, y: learner.learn(own, float(y)), evidence, np.asarray(reward))
@@ -64,17 +69,17 @@ class LearnerStack(Learner):
         each = [learner.diversity for learner in self.learners]
         return None if any(share is None for share in each) else np.array(each)
 
-    def prior(self, view: list[Any]) -> Array:
-        return np.stack(self._each(lambda learner, own: learner.prior(own), view))
+    def prior(self, points: list[Any], view: list[Any]) -> Array:
+        return np.stack(self._each(lambda learner, here, own: learner.prior(here, own), points, view))
 
-    def noise(self, view: list[Any]) -> Array:
-        return np.stack(self._each(lambda learner, own: learner.noise(own), view))
+    def noise(self, points: list[Any], view: list[Any]) -> Array:
+        return np.stack(self._each(lambda learner, here, own: learner.noise(here, own), points, view))
 
-    def draw(self, view: list[Any], rng: Generators) -> Array:
-        return np.stack(self._each(lambda learner, own, g: learner.draw(own, g), view, rng))
+    def draw(self, points: list[Any], view: list[Any], rng: Generators) -> Array:
+        return np.stack(self._each(lambda learner, here, own, g: learner.draw(here, own, g), points, view, rng))
 
-    def perturb(self, view: list[Any], rng: Generators) -> Array:
-        return np.stack(self._each(lambda learner, own, g: learner.perturb(own, g), view, rng))
+    def perturb(self, points: list[Any], view: list[Any], rng: Generators) -> Array:
+        return np.stack(self._each(lambda learner, here, own, g: learner.perturb(here, own, g), points, view, rng))
 
     def norm(self, evidence: list[Any]) -> Array:
         return np.array(self._each(lambda learner, own: learner.norm(own), evidence))
@@ -82,3 +87,8 @@ class LearnerStack(Learner):
     def distance(self, theta: Array) -> Array:
         each = theta if theta.ndim == 2 else [theta] * len(self.learners)
         return np.array(self._each(lambda learner, own: learner.distance(own), each))
+
+
+def _sets(vectors: Vectors, trials: int) -> Sequence[Vectors]:
+    """Return the actions of each trial from (k, a) or (r, k, a)."""
+    return list(np.asarray(vectors)) if vectors.ndim == 3 else [vectors] * trials

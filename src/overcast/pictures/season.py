@@ -23,7 +23,7 @@ HATCHES = ("", "//", "..", "\\\\", "xx", "--", "oo", "")
 
 
 def draw(owner: str, history: Any, labels: Sequence[str]) -> Figure:
-    """Return the figure of a history, as `overcast.history.History` holds it; labels (k,) name the actions."""
+    """Return the figure of a history, as `overcast.decisions.History` holds it; labels (k,) name the actions."""
     shown = min(len(history.names), DIMENSIONS)
     rows = 3 + shown
     figure: Figure

@@ -32,15 +32,14 @@ class Outlook:
     0
     """
 
-    __slots__ = ("_learner", "_view", "available", "estimate", "mean", "width")
+    __slots__ = ("_learner", "_points", "_view", "available", "estimate", "mean", "width")
 
     def __init__(
-        self, learner: Learner, view: Any, available: Mask | None = None, estimate: Estimate | None = None
+        self, learner: Learner, points: Any, view: Any, available: Mask | None = None, estimate: Estimate | None = None
     ) -> None:
-        self._learner = learner
-        self._view = view
+        self._learner, self._points, self._view = learner, points, view
         self.available = available
-        self.estimate = learner.estimate(view) if estimate is None else estimate
+        self.estimate = learner.estimate(points, view) if estimate is None else estimate
         self.mean, self.width = self.estimate
 
     @property
@@ -62,20 +61,20 @@ class Outlook:
     @property
     def prior(self) -> Array:
         """The width before anything was learnt."""
-        return self._learner.prior(self._view)
+        return self._learner.prior(self._points, self._view)
 
     @property
     def noise(self) -> Array:
         """The standard deviation of a reward around its expectation, in the unit of the widths."""
-        return self._learner.noise(self._view)
+        return self._learner.noise(self._points, self._view)
 
     def draw(self, rng: Generators) -> Array:
         """Return a joint deviation of all means: normal, with standard deviation `width`, correlated as they are."""
-        return self._learner.draw(self._view, rng)
+        return self._learner.draw(self._points, self._view, rng)
 
     def perturb(self, rng: Generators) -> Array:
         """Return how far all means move when independent standard normal noise is added to every past reward."""
-        return self._learner.perturb(self._view, rng)
+        return self._learner.perturb(self._points, self._view, rng)
 
     def among(self, values: NDArray[T]) -> NDArray[T]:
         """Return the values (..., k), with zero for actions that are not available."""

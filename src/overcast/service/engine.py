@@ -22,7 +22,7 @@ import msgspec
 import numpy as np
 
 import overcast
-from overcast.decision import Decision
+from overcast.decisions.record import Decision
 from overcast.service.errors import LIBRARY, Refusal, invalid
 from overcast.service.fold import Life, State, folded
 from overcast.service.store.base import Replaced, Row, Snapshots, Store, Unavailable

@@ -14,9 +14,9 @@ import numpy as np
 
 from overcast import events
 from overcast._check import Array
-from overcast._memory import MAX_COUNT
 from overcast.bandit import Bandit
-from overcast.decision import Decision
+from overcast.bandit.files import MAX_COUNT
+from overcast.decisions.record import Decision
 from overcast.service.keys import Key
 from overcast.service.shadow import Shadow
 from overcast.service.store.base import Row
@@ -281,7 +281,7 @@ def folded(rows: Iterable[Row], state: State | None = None) -> State:
     return out
 
 
-def replayable(rows: Iterable[Row], bandit: str) -> tuple[events.Event, list[events.Event]]:
+def replayable(rows: Iterable[Row], bandit: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the configuration of a bandit and its events, chained and closed, as `overcast.replay` takes them."""
     own = [(row.kind, _read(row.body)) for row in rows if row.bandit == bandit]
     if "create" not in {kind for kind, _ in own}:

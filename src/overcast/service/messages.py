@@ -203,8 +203,10 @@ class NewKey(Asked):
 
 
 class Action(msgspec.Struct):
+    """An action of a bandit; `vector` is null for actions that have nothing but names."""
+
     name: str | int
-    vector: Vector
+    vector: Vector | None
     active: bool
 
 

@@ -8,11 +8,13 @@ from typing import Annotated, Any
 import msgspec
 
 from overcast import events
-from overcast._memory import MAX_COUNT
 from overcast._storage import from_config
+from overcast._units import Units
+from overcast.actions import Actions
 from overcast.bandit import Bandit
+from overcast.bandit.files import MAX_COUNT
 from overcast.beliefs import Belief
-from overcast.decision import Decision
+from overcast.decisions.record import Decision
 
 #: what an event of a shadow may fail with, if its model cannot do what the bandit does
 _CANNOT = (ValueError, TypeError, ArithmeticError)
@@ -117,7 +119,7 @@ class Shadow:
 
     def ended(self, id_: str, event: Any) -> None:
         """See the outcome of a decision, or that there will be none."""
-        if id_ in self.bandit.memory.tickets.open:
+        if id_ in self.bandit.state.pending.open:
             self._happened(lambda: events.apply(self.bandit, event))
         waiting = self.open.pop(id_, None)
         if event["event"] == "learn" and waiting is not None and waiting.probability:
@@ -167,11 +169,20 @@ def _started(config: dict[str, Any], live: Bandit) -> Bandit:
         out.policy = policy
         return out
     actions = live.actions
-    given = actions.vectors if actions.names is None else dict(zip(actions.names, actions.vectors, strict=True))
+    given = _given(actions)
     recalibrate = False if live.recalibrated is None else live.recalibrated
     made = Bandit(given, from_config(config["model"]), policy, live.samples, 0, recalibrate, live.context)
     gone = [i for i, active in enumerate(actions.active) if not active]
     if gone:
         made.retire([i if actions.names is None else actions.names[i] for i in gone])
-    made._stream = live._stream
+    made.state.stream = live.state.stream
     return made
+
+
+def _given(actions: Actions) -> Any:
+    """Return actions as the constructor of a bandit takes them."""
+    if actions.names is None:
+        return actions.vectors
+    if isinstance(actions.coordinates, Units):
+        return list(actions.names)
+    return dict(zip(actions.names, actions.vectors, strict=True))

@@ -152,7 +152,7 @@ def check_samples(samples: Any) -> None:
 
 def configuration(
     actions: Any, model: Model, policy: Policy, samples: int | str | None, seed: int, recalibrate: bool | Recalibrated
-) -> events.Event:
+) -> dict[str, Any]:
     """Return the configuration of a bandit as `events.config` writes it."""
     check_samples(samples)
     out = events.config(actions, model, policy, samples, seed, recalibrate)  # type: ignore[arg-type]

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from overcast import _chain
+from overcast.events import checksums
 from overcast.service import parquet
 from overcast.service.errors import Refusal
 from overcast.service.store.base import Row
@@ -118,7 +118,7 @@ def verified(entries: Iterable[Entry]) -> list[Row]:
 def _checksum(before: str, row: Row, number: int) -> str:
     """Return the checksum up to a row; the name of the bandit does not count, since an import may give another."""
     own = row.position, row.time, row.kind, row.decision, row.version, row.body, row.detail, number
-    return _chain.checksum(before, msgspec.json.encode(own))
+    return checksums.checksum(before, msgspec.json.encode(own))
 
 
 class Line(msgspec.Struct):

@@ -91,18 +91,21 @@ def _run(batch: Batch) -> Runs:
     # Of decisions whose rewards are under way: evidence before the context is revealed, evidence, and rewards.
     late: deque[tuple[Any, Any, Array]] = deque()
     learner: Learner | None = None
+    points: Any = None
     for t in range(batch.steps):
         now = world.step(choices[:t].T)
         if learner is None:
             learner = start(model, policy, world.actions, now.context.shape[-1], batch.trials)
+            points = learner.at(world.actions)
         realised = PointStack(now.context)
         seen, samples = (realised, None) if batch.setting == "exact" else (now.belief, batch.samples)
-        choice = choose(model, learner, policy, seen, t + 1, samples, streams, waiting=[one for one, *_ in late])
+        awaited_so_far = [one for one, *_ in late]
+        choice = choose(model, learner, policy, points, seen, t + 1, samples, streams, waiting=awaited_so_far)
         if audit is not None:
-            audit.step(learner, model.view(learner, realised), choice, now)
+            audit.step(learner, points, model.view(learner, realised), choice, now)
         choices[t] = taken = np.asarray(choice.action)
-        evidence = _evidence(batch, learner, choice, realised, None if shown is None else shown[:, t])
-        awaited = learner.evidence(choice.view, choice.action) if batch.delay else None
+        evidence = _evidence(batch, learner, points, choice, realised, None if shown is None else shown[:, t])
+        awaited = learner.evidence(points, choice.view, choice.action) if batch.delay else None
         late.append((awaited, evidence, now.reward(taken)))
         if len(late) > batch.delay:
             learner.learn(*late.popleft()[1:])
@@ -135,15 +138,17 @@ def _run(batch: Batch) -> Runs:
     )
 
 
-def _evidence(batch: Batch, learner: Learner, choice: Choice, realised: PointStack, shown: Mask | None) -> Any:
+def _evidence(
+    batch: Batch, learner: Learner, points: Any, choice: Choice, realised: PointStack, shown: Mask | None
+) -> Any:
     """Return what each trial learns from: the realised context if it is revealed, else the belief."""
     hidden = batch.setting != "observed" or not batch.model.uses_context
     if hidden or (shown is not None and not shown.any()):
-        return learner.evidence(choice.view, choice.action)
-    evidence = learner.evidence(batch.model.view(learner, realised), choice.action)
+        return learner.evidence(points, choice.view, choice.action)
+    evidence = learner.evidence(points, batch.model.view(learner, realised), choice.action)
     if shown is None or shown.all():
         return evidence
-    return where(shown, evidence, learner.evidence(choice.view, choice.action))
+    return where(shown, evidence, learner.evidence(points, choice.view, choice.action))
 
 
 class _Audit:
@@ -164,9 +169,9 @@ class _Audit:
         self._feature_norm = np.zeros(batch.trials)
         self._low, self._high = np.full(batch.trials, np.inf), np.full(batch.trials, -np.inf)
 
-    def step(self, learner: Learner, realised: Any, choice: Choice, now: Rounds) -> None:
+    def step(self, learner: Learner, points: Any, realised: Any, choice: Choice, now: Rounds) -> None:
         """Look at one round, before the learner learns from it; `realised` is the view of the contexts that came."""
-        norm = learner.norm(learner.evidence(realised, choice.action))
+        norm = learner.norm(learner.evidence(points, realised, choice.action))
         np.maximum(self._feature_norm, norm, out=self._feature_norm)
         np.minimum(self._low, now.rewards.min(axis=-1), out=self._low)
         np.maximum(self._high, now.rewards.max(axis=-1), out=self._high)

@@ -24,7 +24,9 @@ SAMPLES = 3
 
 
 def check_model(model: Model, actions: ArrayLike, contexts: ArrayLike) -> None:
-    """Check estimates, learning, files, merging and lock-step, for actions (k, a) and contexts (n, c) that it takes.
+    """Check estimates, learning, files, merging, questions about other actions and about many beliefs, and lock-step.
+
+    actions (k, a) and contexts (n, c) are ones that the model takes.
 
     Beliefs are normal around the contexts. The check uses them exactly, where the model can, and by draws. Numbers
     that must agree do so to 1e-9 of the largest.
@@ -45,6 +47,8 @@ def check_model(model: Model, actions: ArrayLike, contexts: ArrayLike) -> None:
         del cases[0]
     for each in cases:
         _learning(each)
+        _other_points(each)
+        _many_beliefs(each)
         _waiting(each)
         _bandits(each)
         _lock_step(each)
@@ -67,7 +71,7 @@ class _Case(NamedTuple):
         return self.model.view(learner, belief, self.samples, _rng(seed))
 
     def evidence(self, learner: Learner, belief: Any, seed: Any, index: Any) -> Any:
-        return learner.evidence(self.view(learner, belief, seed), index)
+        return learner.evidence(learner.at(self.actions), self.view(learner, belief, seed), index)
 
     def waiting(self, learner: LastingLearner, rounds: Sequence[int]) -> list[Any]:
         return [self.evidence(learner, self.belief(t), t, t * t % len(self.actions)) for t in rounds]
@@ -76,19 +80,19 @@ class _Case(NamedTuple):
         for t in rounds:
             learner.learn(self.waiting(learner, [t])[0], _reward(t))
 
-    def answers(self, learner: Learner, belief: Any, seed: Any) -> dict[str, Array]:
-        """Return all that a learner says of a belief; what only some policies ask for may be refused."""
-        view = self.view(learner, belief, seed)
-        found: dict[str, Any] = learner.estimate(view)._asdict()
+    def answers(self, learner: Learner, belief: Any, seed: Any, actions: Array | None = None) -> dict[str, Array]:
+        """Return all that a learner says of actions under a belief; what only some policies ask for may be refused."""
+        view, points = self.view(learner, belief, seed), learner.at(self.actions if actions is None else actions)
+        found: dict[str, Any] = learner.estimate(points, view)._asdict()
         for what, given in {"prior": (), "noise": (), "draw": (_rng(seed),), "perturb": (_rng(seed),)}.items():
             try:
-                found[what] = getattr(learner, what)(view, *given)
+                found[what] = getattr(learner, what)(points, view, *given)
             except TypeError as error:
                 known = "gives mean and width alone" in str(error)
                 require(known, self.name, f"{what} must give numbers, or be left to Learner to refuse, got {error}")
         leading = np.shape(seed)
         for what, value in found.items():
-            has_shape(self.name, what, value, (*leading, len(self.actions)))
+            has_shape(self.name, what, value, (*leading, len(self.actions if actions is None else actions)))
         for what, value in {"log_det": learner.log_det, "residual_share": learner.residual_share}.items():
             if value is not None:
                 has_shape(self.name, what, value, leading)
@@ -135,6 +139,63 @@ def _learning(case: _Case) -> None:
         case.alike(f"after {how}", case.known(twin), learnt)
         case.learn(twin, range(15, 20))
         case.alike(f"while what {how} gave learns", case.known(learner), learnt)
+
+
+def _other_points(case: _Case) -> None:
+    """Questions about other actions change nothing, and each action has one answer, whatever it is asked with."""
+    learner = case.start()
+    case.learn(learner, range(10))
+    before, kept = case.known(learner), copy.deepcopy(learner.state())
+    order = np.arange(len(case.actions))[::-1]
+    turned, alone = case.actions[order], case.actions[:1]
+    for t in (0, 1):
+        full = case.answers(learner, case.belief(t), t)
+        for what in ("mean", "width"):
+            some, one = (case.answers(learner, case.belief(t), t, actions)[what] for actions in (turned, alone))
+            same(case.name, f"{what} of actions in another order", some, full[what][order])
+            if not case.model.fixed_actions:
+                same(case.name, f"{what} of one action alone", one, full[what][:1])
+    case.evidence(learner, case.belief(0), 0, 0)
+    learner.evidence(learner.at(turned), case.view(learner, case.belief(0), 0), 0)
+    case.alike("after questions about other actions", case.known(learner), before)
+    case.alike("of the state after questions about other actions", learner.state(), kept)
+    if not case.model.fixed_actions and not case.model.labels:
+        learner.extend(case.actions)  # the same reference set again
+        case.alike("after the same reference set is given again", case.known(learner), before)
+
+
+def _many_beliefs(case: _Case) -> None:
+    """One learner asked about n beliefs at once gives what it gives for each of them, for n = 1 and others."""
+    if case.samples is not None:
+        return
+    learner = case.start()
+    for rounds in (range(0), range(3), range(3, 15)):
+        case.learn(learner, rounds)
+        points = learner.at(case.actions)
+        for n in (1, 2, case.contexts.shape[1], case.actions.shape[1] * case.contexts.shape[1]):
+            beliefs = [case.belief(t) for t in range(n)]
+            stack = GaussianStack(np.stack([one.mean() for one in beliefs]), case.contexts.var(axis=0))
+            asked = "estimate", "prior", "noise"
+            many = _asked(case, learner, points, case.model.view(learner, stack), asked)
+            each = [_asked(case, learner, points, case.model.view(learner, one), asked) for one in beliefs]
+            for what, value in many.items():
+                single = np.stack([one[what] for one in each])
+                has_shape(case.name, f"{what} of {n} beliefs", value, (n, len(case.actions)))
+                same(case.name, f"{what} of {n} beliefs at once and one by one", value, single)
+
+
+def _asked(case: _Case, learner: Learner, points: Any, view: Any, what: Sequence[str]) -> dict[str, Array]:
+    """Return what a learner says of points; what only some policies ask for may be refused."""
+    out: dict[str, Array] = {}
+    for name in what:
+        try:
+            found = getattr(learner, name)(points, view)
+        except TypeError as error:
+            if "gives mean and width alone" not in str(error):
+                raise
+            continue
+        out |= found._asdict() if name == "estimate" else {name: found}
+    return out
 
 
 def _waiting(case: _Case) -> None:

@@ -30,6 +30,7 @@ def check_policy(policy: Policy) -> None:
     rng = np.random.default_rng(0)
     model, actions = LinearModel(Bilinear(), ridge=1.0), rng.normal(size=(k, 2))
     all_trials, trials = model.start_all(actions, c, r), [model.start(actions, c) for _ in range(r)]
+    all_points, points = all_trials.at(actions), trials[0].at(actions)
     for t in range(1, 31):
         means = rng.normal(size=(r, c))
         views = [learner.view(Gaussian(m, 0.5)) for learner, m in zip(trials, means, strict=True)]
@@ -37,19 +38,20 @@ def check_policy(policy: Policy) -> None:
         if t in (1, 2, 30):
             alone = []
             for i, (learner, own) in enumerate(zip(trials, views, strict=True)):
-                given = Outlook(learner, own), Progress(t, learner.log_det, model.ridge, k)
+                given = Outlook(learner, points, own), Progress(t, learner.log_det, model.ridge, k)
                 alone.append(_scores(name, policy, *given, np.random.default_rng(i)))
                 again = _scores(name, policy, *given, np.random.default_rng(i))
                 _same_scores(name, "scores with the same seed", again, alone[-1])
             if policy.lockstep:
-                outlook, rngs = Outlook(all_trials, view), [np.random.default_rng(i) for i in range(r)]
+                outlook, rngs = Outlook(all_trials, all_points, view), [np.random.default_rng(i) for i in range(r)]
                 together = _scores(name, policy, outlook, Progress(t, all_trials.log_det, model.ridge, k), rngs)
                 _same_scores(name, "scores in lock-step and trial by trial", together, np.stack(alone))
-            _probabilities(name, policy, Outlook(trials[0], views[0]), Progress(t, trials[0].log_det, model.ridge, k))
+            outlook = Outlook(trials[0], points, views[0])
+            _probabilities(name, policy, outlook, Progress(t, trials[0].log_det, model.ridge, k))
         index, rewards = rng.integers(k, size=r), rng.normal(size=r)
-        all_trials.learn(all_trials.evidence(view, index), rewards)
+        all_trials.learn(all_trials.evidence(all_points, view, index), rewards)
         for learner, own, i, y in zip(trials, views, index, rewards, strict=True):
-            learner.learn(learner.evidence(own, int(i)), float(y))
+            learner.learn(learner.evidence(points, own, int(i)), float(y))
     bandits = [Bandit(np.eye(3), LinearModel(Bilinear(), ridge=1.0), policy, seed=1) for _ in range(2)]
     for t in range(20):
         available = [0, 2] if t % 3 == 2 else None

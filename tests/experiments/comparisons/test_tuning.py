@@ -65,7 +65,7 @@ def test_coverage_equals_bandits_driven_by_hand(
             context = now.context if setting == "observed" else None
             bandit.learn(decision, now.reward(decision.index), context=context)
             if t in rounds:
-                learner = bandit._learner
+                learner = bandit.state.learner
                 assert isinstance(learner, oc.models.linear.LinearLearner)
                 matrix = learner.design.coefficients(learner.fit.frame)
                 assert matrix is not None

@@ -79,6 +79,7 @@ def linear_map(draw: Callable[[np.random.Generator], Array], n: int) -> Array:
 def test_formulas(features: FeatureMap) -> None:
     actions = _actions(features)
     learner = FixedProfile(features, RIDGE).start(actions, 2)
+    points = learner.at(actions)
     rng = np.random.default_rng(1)
     seen: list[Array] = []
     taken: list[int] = []
@@ -86,13 +87,13 @@ def test_formulas(features: FeatureMap) -> None:
     for t in range(25):
         belief = _belief(rng)
         view = learner.view(belief)
-        got = learner.estimate(view)
+        got = learner.estimate(points, view)
         want = _naive(features, actions, [*seen, features.expected(actions, belief)], taken, rewards)
         np.testing.assert_allclose(got.mean, want.mean, rtol=0, atol=1e-9)
         np.testing.assert_allclose(got.width, want.width, rtol=0, atol=1e-9)
         index, reward = int(rng.integers(len(actions))), float(rng.normal())
         revealed = oc.PointMass(rng.normal(size=2)) if t % 3 == 0 else belief
-        learner.learn(learner.evidence(learner.view(revealed), index), reward)
+        learner.learn(learner.evidence(points, learner.view(revealed), index), reward)
         seen.append(features.expected(actions, revealed))
         taken.append(index)
         rewards.append(reward)
@@ -106,11 +107,12 @@ def test_draws_and_perturbations_have_the_covariance_of_their_formulas(features:
     """They are linear in normal numbers, M^T z; one unit vector after the other in place of z gives M."""
     actions = _actions(features)
     learner = FixedProfile(features, RIDGE).start(actions, 2)
+    points = learner.at(actions)
     rng = np.random.default_rng(1)
     seen, taken = [], []
     for _ in range(9):
         belief, index = _belief(rng), int(rng.integers(len(actions)))
-        learner.learn(learner.evidence(learner.view(belief), index), float(rng.normal()))
+        learner.learn(learner.evidence(points, learner.view(belief), index), float(rng.normal()))
         seen.append(features.expected(actions, belief))
         taken.append(index)
     belief = _belief(rng)
@@ -119,14 +121,14 @@ def test_draws_and_perturbations_have_the_covariance_of_their_formulas(features:
     d, k = psi.shape[1], len(actions)
     inverse = np.linalg.inv(RIDGE * np.eye(d) + psi[taken].T @ psi[taken])
     pure = np.sqrt(np.vecdot(psi @ inverse, psi))
-    draws = linear_map(lambda g: learner.draw(view, g), d)
-    more = learner.estimate(view).width / pure
+    draws = linear_map(lambda g: learner.draw(points, view, g), d)
+    more = learner.estimate(points, view).width / pure
     np.testing.assert_allclose(draws.T @ draws, np.outer(more, more) * (psi @ inverse @ psi.T), atol=1e-9)
-    moved = linear_map(lambda g: learner.perturb(view, g), k)
+    moved = linear_map(lambda g: learner.perturb(points, view, g), len(set(taken)))
     want = psi @ inverse @ psi[taken].T @ psi[taken] @ inverse @ psi.T
     np.testing.assert_allclose(moved.T @ moved, want, atol=1e-9)
-    np.testing.assert_allclose(learner.prior(view), np.linalg.norm(psi, axis=1) / np.sqrt(RIDGE))
-    np.testing.assert_array_equal(learner.noise(view), np.ones(k))
+    np.testing.assert_allclose(learner.prior(points, view), np.linalg.norm(psi, axis=1) / np.sqrt(RIDGE))
+    np.testing.assert_array_equal(learner.noise(points, view), np.ones(k))
 
 
 @each
@@ -154,14 +156,15 @@ def test_draws_add_up_over_the_rounds() -> None:
     """
     belief, truth = oc.Gaussian([1.0, -0.5], 1.0), np.array([1.0, 0.5, -0.3, 0.8])
     learner = FixedProfile(Bilinear(), 1.0).start(ACTIONS, 2)
+    points = learner.at(ACTIONS)
     rng = np.random.default_rng(4)
     psi = Bilinear().expected(ACTIONS, belief)
     widths = []
     for t in range(400):
         view = learner.view(belief, 1, rng)
-        widths.append(learner.estimate(view).width.max())
-        learner.learn(learner.evidence(view, t % 5), float(psi[t % 5] @ truth))
-    np.testing.assert_allclose(learner.estimate(view).mean, psi @ truth, atol=0.1)
+        widths.append(learner.estimate(points, view).width.max())
+        learner.learn(learner.evidence(points, view, t % 5), float(psi[t % 5] @ truth))
+    np.testing.assert_allclose(learner.estimate(points, view).mean, psi @ truth, atol=0.1)
     assert widths[-1] < 0.2 * widths[5]
 
 

@@ -116,6 +116,7 @@ def test_parameters_are_those_of_its_model() -> None:
     model = oc.LinearModel(Bilinear(), ridge=0.5)
     learners = [one.start(ACTIONS, 2) for one in (model, MeanContext(model))]
     for learner, one in zip(learners, (model, MeanContext(model)), strict=True):
-        learner.learn(learner.evidence(one.view(learner, oc.Gaussian([1.0, 2.0], 0.3)), 1), 1.0)
+        view = one.view(learner, oc.Gaussian([1.0, 2.0], 0.3))
+        learner.learn(learner.evidence(learner.at(ACTIONS), view, 1), 1.0)
     assert learners[0].parameters == learners[1].parameters
     assert learners[1].parameters.theta is not None

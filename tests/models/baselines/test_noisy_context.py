@@ -51,23 +51,26 @@ def test_formulas(features: FeatureMap, samples: int) -> None:
     """With finite supports, whose covariance is known."""
     actions = _actions(features)
     learner = NoisyContext(features, RIDGE).start(actions, 2)
+    points = learner.at(actions)
     rng = np.random.default_rng(1)
     d = features.size(2, 2)
     squares, errors, target = np.zeros((d, d)), np.zeros((d, d)), np.zeros(d)
     floored = 0
     for t in range(40):
-        points, weights = rng.normal(size=(3, 2)), rng.dirichlet(np.ones(3))
-        belief = oc.Ensemble(points, weights)
+        contexts, weights = rng.normal(size=(3, 2)), rng.dirichlet(np.ones(3))
+        belief = oc.Ensemble(contexts, weights)
         view = learner.view(belief, samples, np.random.default_rng(t))
         psi = features.sampled(actions, belief, samples, np.random.default_rng(t))
         M = _corrected(squares, errors, max(t, 1))
-        np.testing.assert_allclose(learner.estimate(view).mean, psi @ np.linalg.solve(M, target), rtol=1e-7, atol=1e-8)
+        np.testing.assert_allclose(
+            learner.estimate(points, view).mean, psi @ np.linalg.solve(M, target), rtol=1e-7, atol=1e-8
+        )
         width = np.sqrt([p @ np.linalg.solve(M, p) for p in psi])
-        np.testing.assert_allclose(learner.estimate(view).width, width, rtol=1e-7, atol=1e-8)
+        np.testing.assert_allclose(learner.estimate(points, view).width, width, rtol=1e-7, atol=1e-8)
         assert learner.log_det == pytest.approx(max(0.0, np.linalg.slogdet(M / RIDGE)[1]), abs=1e-7)
         i, reward = int(rng.integers(len(actions))), float(rng.normal())
-        learner.learn(learner.evidence(view, i), reward)
-        phi = features(actions[i : i + 1], points)[0]
+        learner.learn(learner.evidence(points, view, i), reward)
+        phi = features(actions[i : i + 1], contexts)[0]
         errors += np.cov(phi.T, aweights=weights, bias=True) / samples
         squares += np.outer(psi[i], psi[i])
         target += psi[i] * reward
@@ -79,41 +82,45 @@ def test_formulas(features: FeatureMap, samples: int) -> None:
 def test_draws_and_perturbations_have_the_covariance_of_their_formulas() -> None:
     """M is that of the widths. 20,000 draws: entries are within 0.06 of the largest, six standard errors."""
     learner = NoisyContext(Bilinear(), RIDGE).start(ACTIONS, 2)
+    points = learner.at(ACTIONS)
     rng = np.random.default_rng(1)
     squares, errors = np.zeros((4, 4)), np.zeros((4, 4))
     for t in range(30):
-        evidence = learner.evidence(learner.view(oc.Gaussian(rng.normal(size=2), 0.2), 1, rng), t % 5)
+        evidence = learner.evidence(points, learner.view(oc.Gaussian(rng.normal(size=2), 0.2), 1, rng), t % 5)
         learner.learn(evidence, 1.0)
         squares += np.outer(evidence.psi, evidence.psi)
         errors += evidence.covariance
     view = learner.view(oc.PointMass([1.0, -0.4]))
     inverse = np.linalg.inv(_corrected(squares, errors, 30))
+    psi = points.features(view.seen.terms)
     for method, middle in ((learner.draw, inverse), (learner.perturb, inverse @ squares @ inverse)):
-        got, want = np.cov([method(view, rng) for _ in range(20_000)], rowvar=False), view.psi @ middle @ view.psi.T
+        got, want = np.cov([method(points, view, rng) for _ in range(20_000)], rowvar=False), psi @ middle @ psi.T
         np.testing.assert_allclose(got, want, rtol=0, atol=0.06 * want.max())
-    np.testing.assert_allclose(learner.prior(view), np.linalg.norm(view.psi, axis=1) / np.sqrt(RIDGE))
-    np.testing.assert_array_equal(learner.noise(view), np.ones(5))
+    np.testing.assert_allclose(learner.prior(points, view), np.linalg.norm(psi, axis=1) / np.sqrt(RIDGE))
+    np.testing.assert_array_equal(learner.noise(points, view), np.ones(5))
 
 
 def test_the_covariance_of_a_normal_belief_from_draws() -> None:
     """The average of 2000 covariances of 100 draws each: the error of an entry is about 0.003, and 0.03 is allowed."""
     cov = np.array([[1.0, 0.6], [0.6, 0.5]])
     learner = NoisyContext(Bilinear()).start(np.eye(1), 2)
+    points = learner.at(np.eye(1))
     rng = np.random.default_rng(0)
     views = [learner.view(oc.Gaussian([3.0, -1.0], cov), 2, rng) for _ in range(2000)]
-    assert views[0].points.shape == (STAND_IN_DRAWS, 2)
-    mean = np.mean([learner.evidence(view, 0).covariance for view in views], axis=0)
+    assert views[0].contexts.shape == (STAND_IN_DRAWS, 2)
+    mean = np.mean([learner.evidence(points, view, 0).covariance for view in views], axis=0)
     np.testing.assert_allclose(mean, cov / 2, rtol=0, atol=0.03)
 
 
 def _theta(model: Model, rounds: int) -> Array:
     """Return theta-hat for contexts whose readings have as much error as the contexts vary."""
     learner: Any = model.start(np.eye(1), 2)
+    points = learner.at(np.eye(1))
     rng = np.random.default_rng(5)
     for _ in range(rounds):
         belief = oc.Gaussian(rng.normal(size=2), 1.0)
         context = belief.sample(1, rng)[0]
-        learner.learn(learner.evidence(learner.view(belief, 1, rng), 0), float(context @ [1.0, -2.0]))
+        learner.learn(learner.evidence(points, learner.view(belief, 1, rng), 0), float(context @ [1.0, -2.0]))
     return np.asarray(learner.theta)
 
 
@@ -218,7 +225,7 @@ def test_refusals() -> None:
 
 def test_parameters_are_the_ridge_and_the_named_theta() -> None:
     learner = NoisyContext(Bilinear(), RIDGE).start(np.eye(2), 1)
-    learner.learn(learner.evidence(learner.view(oc.PointMass([2.0])), 1), 3.0)
+    learner.learn(learner.evidence(learner.at(np.eye(2)), learner.view(oc.PointMass([2.0])), 1), 3.0)
     noise, ridge, theta = learner.parameters
     assert noise is None
     assert ridge == RIDGE

@@ -29,7 +29,7 @@ def test_noise_times_width_is_the_posterior_standard_deviation() -> None:
     noise = fit.noise**2 * np.eye(len(log))
     posterior = prior[-1, -1] - prior[-1, :-1] @ np.linalg.solve(prior[:-1, :-1] + noise, prior[:-1, -1])
     learner = learnt(fit.model, log)
-    width = learner.estimate(learner.view(belief)).width[2]
+    width = learner.estimate(learner.at(ARMS), learner.view(belief)).width[2]
     assert math.isclose(fit.noise * width, math.sqrt(posterior), rel_tol=1e-8)
 
 
@@ -260,11 +260,11 @@ def test_a_bandit_that_cannot_be_fitted_stays_as_it_is() -> None:
     with refused(ValueError, "fit_hyperparameters", "got 0"):
         bandit.fit_hyperparameters()
     decision = bandit.decide([0.1, 0.2])
-    model, learner = bandit.model, bandit._learner
+    model, learner = bandit.model, bandit.state.learner
     with refused(ValueError, "fit_hyperparameters", "got 0"):
         bandit.fit_hyperparameters()
     assert bandit.model is model
-    assert bandit._learner is learner
+    assert bandit.state.learner is learner
     bandit.learn(decision, 1.0)
     linear = oc.Bandit(ARMS, oc.LinearModel(oc.features.Bilinear(), ridge=1.0), oc.UCB(1.0))
     with refused(TypeError, "fit_hyperparameters", "got LinearModel"):
@@ -275,7 +275,7 @@ def test_what_fails_while_learning_again_changes_nothing(monkeypatch: pytest.Mon
     bandit = _bandit()
     _run(bandit, 5)
     waiting = bandit.decide([0.1, 0.2])
-    model, learner, estimate = bandit.model, bandit._learner, bandit.estimate([0.3, 0.4])
+    model, learner, estimate = bandit.model, bandit.state.learner, bandit.estimate([0.3, 0.4])
     learn, calls = KernelLearner.learn, []
 
     def fails(self: KernelLearner, evidence: Any, reward: Any) -> None:
@@ -289,6 +289,6 @@ def test_what_fails_while_learning_again_changes_nothing(monkeypatch: pytest.Mon
         bandit.fit_hyperparameters()
     monkeypatch.undo()
     assert bandit.model is model
-    assert bandit._learner is learner
+    assert bandit.state.learner is learner
     np.testing.assert_array_equal(bandit.estimate([0.3, 0.4]).mean, estimate.mean)
     bandit.learn(waiting, 1.0)

@@ -70,9 +70,10 @@ def test_moments_are_those_of_the_beliefs(name: str) -> None:
 def _learner(rng: np.random.Generator, t: int, actions: Array) -> KernelLearner:
     """Return a learner of t rounds with random actions and contexts."""
     learner = KernelLearner(oc.KernelModel(Product(RBF(1.0), RBF(1.0)), 1.0), actions, C)
+    points = learner.at(actions)
     for _ in range(t):
         index = int(rng.integers(len(actions)))
-        learner.learn(learner.evidence(learner.view(oc.PointMass(rng.normal(size=C))), index), 0.0)
+        learner.learn(learner.evidence(points, learner.view(oc.PointMass(rng.normal(size=C))), index), 0.0)
     return learner
 
 

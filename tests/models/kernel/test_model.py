@@ -68,8 +68,8 @@ def test_linear_kernels_are_the_linear_model(kernel: AnyKernel, phi: FeatureMap,
         context = rng.normal(size=C) if mode == "observed" or (mode == "mixed" and t % 2) else None
         one.learn(first, reward, context)
         two.learn(second, reward, context)
-        assert two._learner is not None
-        assert learner_of(one).log_det == pytest.approx(float(np.asarray(two._learner.log_det)), abs=1e-8)
+        assert two.state.learner is not None
+        assert learner_of(one).log_det == pytest.approx(float(np.asarray(two.state.learner.log_det)), abs=1e-8)
 
 
 @pytest.mark.parametrize("context_kernel", [RBF(0.7), Matern(2.5, (0.5, 1.5))], ids=repr)
@@ -279,8 +279,8 @@ def test_kernels_that_do_not_fit_leave_the_bandit_fresh(
     bandit = oc.Bandit(ACTIONS, KernelModel(kernel), oc.UCB(1.0))
     with refused(kind, owner, words):
         bandit.decide(Gaussian([0.0, 0.0], 1.0))
-    assert bandit._learner is None
-    assert bandit._dim is None
+    assert bandit.state.learner is None
+    assert bandit.state.dim is None
 
 
 def test_contexts_of_another_dimension() -> None:

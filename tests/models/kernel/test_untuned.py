@@ -34,8 +34,9 @@ def _start(model: oc.KernelModel, actions: Array = ARMS) -> UntunedLearner:
 
 def _learnt(model: oc.KernelModel, log: Log) -> UntunedLearner:
     learner = _start(model)
+    points = learner.at(ARMS)
     for index, belief, reward in log:
-        learner.learn(learner.evidence(learner.view(belief), index), reward)
+        learner.learn(learner.evidence(points, learner.view(belief), index), reward)
     return learner
 
 
@@ -64,15 +65,16 @@ def test_estimates_are_the_posterior_at_the_averaged_scales(name: str, t: int) -
     """Scales follow the last reward up to round ten, and stay in the eleventh."""
     rng = np.random.default_rng(t)
     learner, dense = _start(oc.KernelModel(KERNELS[name]), ACTIONS), Dense(KERNELS[name], 1.0, ACTIONS)
+    points = learner.at(ACTIONS)
     for s in range(t):
         index, belief, reward = int(rng.integers(len(ACTIONS))), MAKERS["all of them"](rng), 7.0 + rng.normal()
-        learner.learn(learner.evidence(learner.view(belief), index), reward)
+        learner.learn(learner.evidence(points, learner.view(belief), index), reward)
         dense.add(index, belief, reward)
         if s < YOUNG:
             found = averaged(dense.gram, np.array(dense.rewards))
     assert found is not None
     mean, covariance = dense.posterior(BELIEF, found.ridge, found.noise2)
-    got = learner.estimate(learner.view(BELIEF))
+    got = learner.estimate(points, learner.view(BELIEF))
     np.testing.assert_allclose(got.mean, mean, rtol=1e-7)
     np.testing.assert_allclose(got.width, np.sqrt(np.diag(covariance)), rtol=1e-6)
     assert learner.parameters.ridge == pytest.approx(found.ridge, rel=1e-7)
@@ -86,34 +88,38 @@ def test_given_scales_are_the_limit() -> None:
     """The level apart, it is the learner with the learnt ridge, and its widths in units of the noise."""
     log = log_of("mixed", 40)
     learner = _learnt(oc.KernelModel(SMOOTH), log)
+    points = learner.at(ARMS)
     noise, ridge, _ = learner.parameters
     assert ridge is not None
     assert noise is not None
     plain = KernelLearner(oc.KernelModel(SMOOTH, ridge), ARMS, C)
     for index, belief, reward in log:
-        plain.learn(plain.evidence(plain.view(belief), index), reward - learner.level)
-    expected, got = plain.estimate(plain.view(BELIEF)), learner.estimate(learner.view(BELIEF))
+        plain.learn(plain.evidence(points, plain.view(belief), index), reward - learner.level)
+    expected, got = plain.estimate(points, plain.view(BELIEF)), learner.estimate(points, learner.view(BELIEF))
     np.testing.assert_allclose(got.mean, learner.level + expected.mean, rtol=1e-7)
     assert (got.width >= noise * expected.width).all()
     np.testing.assert_allclose(got.width, noise * expected.width, rtol=0.2)
     assert learner.log_det == pytest.approx(plain.log_det, rel=1e-7)
-    np.testing.assert_allclose(learner.prior(learner.view(BELIEF)), noise * plain.prior(plain.view(BELIEF)), rtol=1e-7)
-    np.testing.assert_allclose(learner.noise(learner.view(BELIEF)), noise)
+    np.testing.assert_allclose(
+        learner.prior(points, learner.view(BELIEF)), noise * plain.prior(points, plain.view(BELIEF)), rtol=1e-7
+    )
+    np.testing.assert_allclose(learner.noise(points, learner.view(BELIEF)), noise)
 
 
 def test_draws_and_perturbed_rewards_have_the_right_covariance() -> None:
     """Each entry of the covariance of 4000 draws has an error of about 1/45 of the largest; the limit is five times it,
     which chance breaks less than once in ten thousand."""
     rng, learner, dense = np.random.default_rng(0), _start(oc.KernelModel(SMOOTH)), Dense(SMOOTH, 1.0, ARMS)
+    points = learner.at(ARMS)
     for index, belief, reward in log_of("mixed", 12):
-        learner.learn(learner.evidence(learner.view(belief), index), reward)
+        learner.learn(learner.evidence(points, learner.view(belief), index), reward)
         dense.add(index, belief, reward)
     noise, ridge, _ = learner.parameters
     assert ridge is not None
     assert noise is not None
     _, covariance = dense.posterior(BELIEF, ridge, noise**2)
     view = learner.view(BELIEF)
-    draws = np.array([learner.draw(view, rng) for _ in range(4000)])
+    draws = np.array([learner.draw(points, view, rng) for _ in range(4000)])
     np.testing.assert_allclose(np.cov(draws.T), covariance, rtol=0, atol=np.abs(covariance).max() / 9)
 
     def mean(rewards: Array) -> Array:
@@ -121,7 +127,7 @@ def test_draws_and_perturbed_rewards_have_the_right_covariance() -> None:
         return dense.posterior(BELIEF, ridge, noise**2)[0]
 
     rows = np.array([mean(unit) for unit in np.eye(12)])  # of the linear map from rewards to means
-    moved = np.array([learner.perturb(view, rng) for _ in range(4000)])
+    moved = np.array([learner.perturb(points, view, rng) for _ in range(4000)])
     expected = noise**2 * rows.T @ rows
     np.testing.assert_allclose(np.cov(moved.T), expected, rtol=0, atol=np.abs(expected).max() / 9)
 
@@ -184,34 +190,38 @@ def test_a_factor_of_the_kernel_does_not_matter(factor: float) -> None:
 @pytest.mark.parametrize("model", [oc.KernelModel(), oc.KernelModel(SMOOTH)], ids=repr)
 def test_first_rounds(model: oc.KernelModel) -> None:
     learner = _start(model)
+    points = learner.at(ARMS)
     view = learner.view(BELIEF)
-    fresh = learner.estimate(view)
+    fresh = learner.estimate(points, view)
     np.testing.assert_array_equal(fresh.mean, np.zeros(len(ARMS)))
     assert (fresh.width > 0.0).all()
     assert all(value is None for value in learner.parameters)
     assert (learner.residual_share, learner.level) == (1.0, 0.0)
-    np.testing.assert_array_equal(learner.perturb(view, np.random.default_rng(0)), np.zeros(len(ARMS)))
+    np.testing.assert_array_equal(learner.perturb(points, view, np.random.default_rng(0)), np.zeros(len(ARMS)))
     for t in range(1, 5):  # rewards that are all the same tell the level alone
-        learner.learn(learner.evidence(view, t), -4.0)
-        estimate = learner.estimate(view)
+        learner.learn(learner.evidence(points, view, t), -4.0)
+        estimate = learner.estimate(points, view)
         np.testing.assert_allclose(estimate.mean, np.full(len(ARMS), -4.0))
         assert np.isfinite(estimate.width).all()
         assert learner.parameters.noise is None
     assert estimate.width[1:5].max() < estimate.width[5]
-    learner.learn(learner.evidence(view, 5), -3.0)
+    learner.learn(learner.evidence(points, view, 5), -3.0)
     assert learner.parameters.noise is not None
-    assert learner.estimate(view).mean.argmax() == 5
+    assert learner.estimate(points, view).mean.argmax() == 5
 
 
 def test_a_coordinate_counts_once_it_varies() -> None:
     learner = _start(oc.KernelModel())
+    points = learner.at(ARMS)
     for t in range(12):
-        learner.learn(learner.evidence(learner.view(oc.PointMass([290.0, t % 3])), t % 6), float(t % 3))
-    here, there = (learner.estimate(learner.view(oc.PointMass([first, 1.0]))).mean for first in (290.0, 300.0))
+        learner.learn(learner.evidence(points, learner.view(oc.PointMass([290.0, t % 3])), t % 6), float(t % 3))
+    here, there = (learner.estimate(points, learner.view(oc.PointMass([first, 1.0]))).mean for first in (290.0, 300.0))
     np.testing.assert_allclose(here, there)
     for t in range(12):
-        learner.learn(learner.evidence(learner.view(oc.PointMass([290.0 + 5.0 * (t % 4), 1.0])), t % 6), float(t % 4))
-    here, there = (learner.estimate(learner.view(oc.PointMass([first, 1.0]))).mean for first in (290.0, 300.0))
+        learner.learn(
+            learner.evidence(points, learner.view(oc.PointMass([290.0 + 5.0 * (t % 4), 1.0])), t % 6), float(t % 4)
+        )
+    here, there = (learner.estimate(points, learner.view(oc.PointMass([first, 1.0]))).mean for first in (290.0, 300.0))
     assert np.abs(here - there).min() > 0.1
 
 
@@ -219,7 +229,10 @@ def test_a_coordinate_counts_once_it_varies() -> None:
 def test_rewards_of_any_size(size: float) -> None:
     log = log_of("mixed", 15)
     plain, sized = _learnt(oc.KernelModel(), log), _learnt(oc.KernelModel(), [(i, b, size * y) for i, b, y in log])
-    for one, two in zip(plain.estimate(plain.view(BELIEF)), sized.estimate(sized.view(BELIEF)), strict=True):
+    points = plain.at(ARMS)
+    for one, two in zip(
+        plain.estimate(points, plain.view(BELIEF)), sized.estimate(points, sized.view(BELIEF)), strict=True
+    ):
         np.testing.assert_allclose(two, size * one, rtol=1e-7)
 
 
@@ -248,19 +261,20 @@ def _same(one: Estimate, two: Estimate) -> None:
 def test_a_round_that_fails_changes_nothing(t: int) -> None:
     kernel = Failing()
     learner = _start(oc.KernelModel(Product(RBF(1.0), kernel) + Constant()))
+    points = learner.at(ARMS)
     belief = oc.PointMass([0.1, 0.2])
     for s in range(t):
-        learner.learn(learner.evidence(learner.view(belief), s % 6), float(s % 3))
-    waiting, twin = learner.evidence(learner.view(belief), 2), copy.deepcopy(learner)
+        learner.learn(learner.evidence(points, learner.view(belief), s % 6), float(s % 3))
+    waiting, twin = learner.evidence(points, learner.view(belief), 2), copy.deepcopy(learner)
     kernel.left = 0
     with pytest.raises(RuntimeError, match="broken"):
         learner.learn(copy.deepcopy(waiting), 5.0)
     kernel.left = 10**9
     assert len(learner) == t
-    _same(learner.estimate(learner.view(belief)), twin.estimate(twin.view(belief)))
+    _same(learner.estimate(points, learner.view(belief)), twin.estimate(points, twin.view(belief)))
     for one in (learner, twin):
         one.learn(waiting, 5.0)
-    _same(learner.estimate(learner.view(belief)), twin.estimate(twin.view(belief)))
+    _same(learner.estimate(points, learner.view(belief)), twin.estimate(points, twin.view(belief)))
 
 
 @pytest.mark.parametrize("model", [oc.KernelModel(), oc.KernelModel(SMOOTH)], ids=repr)
@@ -297,14 +311,15 @@ def test_damaged_scales_are_refused() -> None:
 def test_merged_parts_know_what_the_whole_knows(model: oc.KernelModel) -> None:
     log = log_of("mixed", 40)
     one, two, whole = _learnt(model, log[:25]), _learnt(model, log[25:]), _learnt(model, log)
+    points = whole.at(ARMS)
     one.merge(two)
     assert len(one) == 40
     if model.kernel is not None:  # lengths depend on the rounds at which they were tried
         whole._refit()
-        _same(one.estimate(one.view(BELIEF)), whole.estimate(whole.view(BELIEF)))
-    before = whole.estimate(whole.view(BELIEF))
+        _same(one.estimate(points, one.view(BELIEF)), whole.estimate(points, whole.view(BELIEF)))
+    before = whole.estimate(points, whole.view(BELIEF))
     whole.merge(_start(model))
-    np.testing.assert_allclose(whole.estimate(whole.view(BELIEF)).mean, before.mean, rtol=0.5, atol=0.1)
+    np.testing.assert_allclose(whole.estimate(points, whole.view(BELIEF)).mean, before.mean, rtol=0.5, atol=0.1)
 
 
 # Fits.

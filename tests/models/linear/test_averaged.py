@@ -338,11 +338,12 @@ def _of_all_blocks(design: Any) -> Any:
 def test_blocks_are_the_features_written_out(settings: Settings, aware: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """In standard features. Every round is weighed anew: in between, blocks do not know how they are correlated."""
     monkeypatch.setattr(weighted, "GROWTH", 1.0)
-    design = Disjoint(K).at(BLOCK_ACTIONS, C).standard()
+    design = Disjoint(K).design(K, C).standard(BLOCK_ACTIONS)
+    points = design.at(BLOCK_ACTIONS)
     blocks = Averaged((K, C), settings, aware, (), design.frame, C)
     joint = Averaged((K * C,), settings, aware, (), _of_all_blocks(design), C)
     for belief, index, reward in course(60):
-        row = design.row(design.view(belief), index, aware)
+        row = points.row(design.view(belief), index, aware)
         assert row.block is not None
         psi, cov = np.zeros((K, C)), np.zeros((K, C, K, C))
         psi[row.block] = row.psi
@@ -368,15 +369,16 @@ def test_a_restored_learner_goes_on_alike(features: FeatureMap, actions: Array, 
     model, rng = LinearModel(features), np.random.default_rng(3)
     actions = actions[:4]
     learner, again = (model.start(actions, C) for _ in range(2))
+    points = learner.at(actions)
     beliefs = [ensemble(rng) if t % 3 else PointMass(rng.normal(size=C)) for t in range(rounds + 20)]
     for t, belief in enumerate(beliefs):
         if t == rounds:
             again.restore(learner.state())
         rewards = float(rng.normal())
         for one in (learner, again) if t >= rounds else (learner,):
-            one.learn(one.evidence(one.view(belief), t % 4), rewards)
+            one.learn(one.evidence(points, one.view(belief), t % 4), rewards)
         if t >= rounds:
-            estimates = (one.estimate(one.view(belief)) for one in (again, learner))
+            estimates = (one.estimate(points, one.view(belief)) for one in (again, learner))
             for got, expected in zip(*estimates, strict=True):
                 np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-12)
 
@@ -387,19 +389,20 @@ def test_merged_learners_have_seen_all_rounds(features: FeatureMap, actions: Arr
     model, rng = LinearModel(features), np.random.default_rng(4)
     actions = actions[:4]
     first, second, whole = (model.start(actions, C) for _ in range(3))
+    points = first.at(actions)
     theta = rng.normal(size=features.size(actions.shape[1], C))
     for t in range(80):
         belief = ensemble(rng) if t % 3 else PointMass(2.0 + rng.normal(size=C))
         reward = float(features.expected(actions, belief)[t % 4] @ theta + 0.1 * rng.normal())
         for one in (first if t < 45 else second, whole):
-            one.learn(one.evidence(one.view(belief), t % 4), reward)
+            one.learn(one.evidence(points, one.view(belief), t % 4), reward)
     first.merge(second)
     for one in (first, whole):
         assert isinstance(one.fit, Averaged)
         for _ in range(60):
             one.fit._renew()
     view = first.view(belief)
-    for got, expected in zip(first.estimate(view), whole.estimate(view), strict=True):
+    for got, expected in zip(first.estimate(points, view), whole.estimate(points, view), strict=True):
         np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-6 * float(np.abs(expected).max()))
 
 
@@ -444,7 +447,8 @@ def _close_to(one: LinearLearner, other: LinearLearner, tolerance: float) -> Non
         assert isinstance(learner.fit, Averaged)
         learner.fit._renew()
     view = one.view(PointMass(np.array([1.0, 3.0, -1.0])))
-    got, expected = one.estimate(view), other.estimate(view)
+    points = one.at(BLOCK_ACTIONS)
+    got, expected = one.estimate(points, view), other.estimate(points, view)
     np.testing.assert_allclose(got.mean / expected.width, expected.mean / expected.width, rtol=0, atol=tolerance)
     np.testing.assert_allclose(got.width, expected.width, rtol=tolerance)
 

@@ -91,22 +91,23 @@ def test_estimates_are_the_explicit_formulas(features: FeatureMap, actions: Arra
     rng = np.random.default_rng(7)
     d = features.size(actions.shape[1], C)
     learner = LinearModel(features, RIDGE).start(actions, C)
+    points = learner.at(actions)
     reference = Reference(d, RIDGE)
     for t in range(30):
         belief = _belief(features, rng)
         psi = features.expected(actions, belief)
         view = learner.view(belief)
-        _same(learner.estimate(view), reference.estimate(psi))
+        _same(learner.estimate(points, view), reference.estimate(psi))
         if t % 3 == 1:
             seed = int(rng.integers(1 << 30))
             psi = features.sampled(actions, belief, 5, np.random.default_rng(seed))
             view = learner.view(belief, 5, np.random.default_rng(seed))
-            _same(learner.estimate(view), reference.estimate(psi))
+            _same(learner.estimate(points, view), reference.estimate(psi))
         elif t % 3 == 2:
             context = belief.sample(1, rng)
             psi, view = features(actions, context)[:, 0], learner.view(PointMass(context[0]))
         index, reward = int(rng.integers(len(actions))), float(rng.normal())
-        evidence = learner.evidence(view, index)
+        evidence = learner.evidence(points, view, index)
         assert float(learner.norm(evidence)) == pytest.approx(float(np.sqrt((psi[index] ** 2).sum())), rel=1e-12)
         learner.learn(evidence, reward)
         reference.add(psi[index], reward)
@@ -125,18 +126,19 @@ def test_disjoint_is_one_textbook_regression_for_each_action() -> None:
     rng = np.random.default_rng(8)
     k = 4
     learner = LinearModel(Disjoint(k), RIDGE).start(np.eye(k), C)
+    points = learner.at(np.eye(k))
     A = [RIDGE * np.eye(C) for _ in range(k)]
     b = [np.zeros(C) for _ in range(k)]
     for _ in range(40):
         c = rng.normal(size=C)
         view = learner.view(PointMass(c))
-        estimate = learner.estimate(view)
+        estimate = learner.estimate(points, view)
         for i in range(k):
             inverse = np.linalg.inv(A[i])
             assert estimate.mean[i] == pytest.approx(c @ inverse @ b[i], abs=1e-10)
             assert estimate.width[i] == pytest.approx(np.sqrt(c @ inverse @ c), abs=1e-10)
         i, y = int(rng.integers(k)), float(rng.normal())
-        learner.learn(learner.evidence(view, i), y)
+        learner.learn(learner.evidence(points, view, i), y)
         A[i] += np.outer(c, c)
         b[i] += y * c
 
@@ -153,6 +155,8 @@ def test_lock_step_is_every_trial_on_its_own(features: FeatureMap, actions: Arra
     model = LinearModel(features, RIDGE)
     together = model.start_all(np.stack(each_trial) if own_actions else actions, C, trials)
     alone = [model.start(a, C) for a in each_trial]
+    points = together.at(np.stack(each_trial) if own_actions else actions)
+    each_points = [learner.at(a) for learner, a in zip(alone, each_trial, strict=True)]
     rewards = rng.normal(size=(12, trials))
     for t in range(12):
         beliefs = [_belief(features, rng) for _ in range(trials)]
@@ -164,18 +168,20 @@ def test_lock_step_is_every_trial_on_its_own(features: FeatureMap, actions: Arra
             views = [learner.view(belief, 6, generator) for learner, belief, generator in sets]
             view = together.view(Catalogue(beliefs).pick(np.arange(trials)), 6, two)
         elif t % 3 == 2:
-            points = rng.normal(size=(trials, C))
-            views = [learner.view(PointMass(c)) for learner, c in zip(alone, points, strict=True)]
-            view = together.view(PointStack(points))
-        estimates = [learner.estimate(v) for learner, v in zip(alone, views, strict=True)]
+            contexts = rng.normal(size=(trials, C))
+            views = [learner.view(PointMass(c)) for learner, c in zip(alone, contexts, strict=True)]
+            view = together.view(PointStack(contexts))
+        estimates = [learner.estimate(at, v) for learner, at, v in zip(alone, each_points, views, strict=True)]
         _same(
-            together.estimate(view),
+            together.estimate(points, view),
             Estimate(np.stack([e.mean for e in estimates]), np.stack([e.width for e in estimates])),
             tolerance=1e-10,
         )
         index = rng.integers(len(actions), size=trials)
-        evidence = together.evidence(view, index)
-        separate = [learner.evidence(v, int(i)) for learner, v, i in zip(alone, views, index, strict=True)]
+        evidence = together.evidence(points, view, index)
+        separate = [
+            learner.evidence(at, v, int(i)) for learner, at, v, i in zip(alone, each_points, views, index, strict=True)
+        ]
         np.testing.assert_allclose(evidence.psi, [e.psi for e in separate], rtol=1e-12, atol=1e-13)
         assert evidence.cov is None
         if isinstance(features, Disjoint):
@@ -218,18 +224,19 @@ def test_state_and_merge(features: FeatureMap, actions: Array) -> None:
     rng = np.random.default_rng(11)
     model = LinearModel(features, RIDGE)
     first, second, whole = (model.start(actions, C) for _ in range(3))
+    points = first.at(actions)
     for t, part in itertools.product(range(10), (first, second)):
         view = part.view(_belief(features, rng))
-        evidence, reward = part.evidence(view, t % len(actions)), float(rng.normal())
+        evidence, reward = part.evidence(part.at(actions), view, t % len(actions)), float(rng.normal())
         part.learn(evidence, reward)
         whole.learn(evidence, reward)
     copy = model.start(actions, C)
     copy.restore(first.state())
     probe = copy.view(_belief(features, rng))
-    for got, expected in zip(copy.estimate(probe), first.estimate(probe), strict=True):
+    for got, expected in zip(copy.estimate(points, probe), first.estimate(points, probe), strict=True):
         np.testing.assert_array_equal(got, expected)
     copy.merge(second)
-    _same(copy.estimate(probe), whole.estimate(probe), tolerance=1e-10)
+    _same(copy.estimate(points, probe), whole.estimate(points, probe), tolerance=1e-10)
     np.testing.assert_allclose(copy.log_det, whole.log_det, rtol=1e-10)
 
 
@@ -237,10 +244,13 @@ def test_state_and_merge(features: FeatureMap, actions: Array) -> None:
 def test_evidence_of_a_round_is_its_own_array(features: FeatureMap, actions: Array) -> None:
     """A decision may wait for its reward while the view it came from is gone or changed."""
     learner = LinearModel(features, ridge=1.0).start(actions, C)
+    points = learner.at(actions)
     view = learner.view(_belief(features, np.random.default_rng(12)))
-    evidence = learner.evidence(view, 1)
+    evidence = learner.evidence(points, view, 1)
     assert evidence.psi.base is None or evidence.psi.base.size <= evidence.psi.size
-    assert not np.shares_memory(evidence.psi, view.terms)
+    assert not np.shares_memory(evidence.psi, points.features(view.terms))
+    if isinstance(view.terms, np.ndarray):
+        assert not np.shares_memory(evidence.psi, view.terms)
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if name != "function"])
@@ -260,9 +270,10 @@ def _taught(features: FeatureMap, actions: Array, rounds: int = 12, **given: Any
     """Return a learner that has seen hidden and revealed rounds."""
     rng = np.random.default_rng(rounds)
     learner = LinearModel(features, **given).start(actions, C)
+    points = learner.at(actions)
     for t in range(rounds):
         view = learner.view(PointMass(rng.normal(size=C)) if t % 3 == 0 else ensemble(rng))
-        evidence = learner.evidence(view, int(rng.integers(len(actions))))
+        evidence = learner.evidence(points, view, int(rng.integers(len(actions))))
         learner.learn(evidence, 3.0 * float(evidence.psi.sum()) + float(rng.normal()))
     return learner
 
@@ -287,8 +298,8 @@ def _own(learner: LinearLearner) -> tuple[Array, Array, Array]:
 
 def _covariances(features: FeatureMap, actions: Array, belief: Ensemble) -> Array:
     """Cov(phi) of all actions, from the support, (k, d, d)."""
-    points, weights = belief.support()
-    phi = features(actions, points)
+    contexts, weights = belief.support()
+    phi = features(actions, contexts)
     mean = np.einsum("n,knd->kd", weights, phi)
     return np.asarray(np.einsum("n,knd,kne->kde", weights, phi, phi) - np.einsum("kd,ke->kde", mean, mean))
 
@@ -297,6 +308,7 @@ def _covariances(features: FeatureMap, actions: Array, belief: Ensemble) -> Arra
 def test_the_variance_of_every_action_by_enumeration(features: FeatureMap, actions: Array) -> None:
     """kappa E[theta^T Cov theta] + sigma^2 = kappa tr(Cov (theta-hat theta-hat^T + P^-1)) + sigma^2."""
     learner = _taught(features, actions)
+    points = learner.at(actions)
     belief = ensemble(np.random.default_rng(1))
     view, fit = learner.view(belief), learner.fit
     theta, inverse, matrix = _own(learner)
@@ -304,14 +316,14 @@ def test_the_variance_of_every_action_by_enumeration(features: FeatureMap, actio
     covs = _covariances(features, actions, belief)
     expected = fit.kappa * np.einsum("kde,de->k", covs, np.outer(theta, theta) + inverse) + fit.noise2
     assert expected.max() > 1.05 * float(fit.noise2)  # contexts matter
-    np.testing.assert_allclose(learner.noise(view) ** 2, expected, rtol=1e-9)
+    np.testing.assert_allclose(learner.noise(points, view) ** 2, expected, rtol=1e-9)
     for index in (0, len(actions) - 1):
-        evidence = learner.evidence(view, index)
+        evidence = learner.evidence(points, view, index)
         assert _variance(learner, evidence) == pytest.approx(expected[index], rel=1e-9)
         psi = features.expected(actions, belief)[index]
         np.testing.assert_allclose(fit._seen(evidence.psi), matrix @ psi, rtol=1e-8, atol=1e-9)
     point = learner.view(PointMass(np.ones(C)))
-    np.testing.assert_allclose(learner.noise(point), np.sqrt(fit.noise2), rtol=1e-12)
+    np.testing.assert_allclose(learner.noise(points, point), np.sqrt(fit.noise2), rtol=1e-12)
 
 
 @each_map
@@ -320,12 +332,13 @@ def test_the_variance_is_that_of_rewards_when_theta_is_drawn(features: FeatureMa
     is 2e-9 per action."""
     actions = actions[:6]
     learner = _taught(features, actions)
+    points = learner.at(actions)
     belief, rng = ensemble(np.random.default_rng(2)), np.random.default_rng(3)
     mean, inverse, _ = _own(learner)
     theta = rng.multivariate_normal(mean, inverse, size=20_000, method="eigh")
     for index, cov in enumerate(_covariances(features, actions, belief)):
         draws = np.vecdot(theta @ cov, theta)
-        got = (learner.noise(learner.view(belief))[index] ** 2 - learner.fit.noise2) / learner.fit.kappa
+        got = (learner.noise(points, learner.view(belief))[index] ** 2 - learner.fit.noise2) / learner.fit.kappa
         assert abs(got - draws.mean()) < 6 * draws.std() / math.sqrt(len(draws)) + 1e-12
 
 
@@ -333,15 +346,16 @@ def test_the_variance_is_that_of_rewards_when_theta_is_drawn(features: FeatureMa
 @pytest.mark.parametrize("samples", [1, 4])
 def test_an_average_over_draws_has_a_share_of_variance_more(features: FeatureMap, actions: Array, samples: int) -> None:
     learner, belief = _taught(features, actions), ensemble(np.random.default_rng(4))
+    points = learner.at(actions)
     exact = learner.view(belief)
     sampled = learner.view(belief, samples, np.random.default_rng(5))
     psi = features.sampled(actions, belief, samples, np.random.default_rng(5))
-    np.testing.assert_allclose(learner.estimate(sampled).mean, psi @ learner.theta, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(learner.estimate(points, sampled).mean, psi @ learner.theta, rtol=0, atol=1e-9)
     noise2 = learner.fit.noise2
-    more = (learner.noise(sampled) ** 2 - noise2) / (learner.noise(exact) ** 2 - noise2)
+    more = (learner.noise(points, sampled) ** 2 - noise2) / (learner.noise(points, exact) ** 2 - noise2)
     np.testing.assert_allclose(more, 1 + 1 / samples, rtol=1e-6)
-    expected = learner.evidence(exact, 1).cov * (1 + 1 / samples)
-    np.testing.assert_allclose(learner.evidence(sampled, 1).cov, expected, rtol=1e-9, atol=1e-14)
+    expected = learner.evidence(points, exact, 1).cov * (1 + 1 / samples)
+    np.testing.assert_allclose(learner.evidence(points, sampled, 1).cov, expected, rtol=1e-9, atol=1e-14)
 
 
 def test_an_average_over_draws_and_the_reward_differ_by_that_variance() -> None:
@@ -358,14 +372,15 @@ def test_an_average_over_draws_and_the_reward_differ_by_that_variance() -> None:
 @each_map
 def test_widths_draws_and_priors_are_those_of_the_fit(features: FeatureMap, actions: Array) -> None:
     learner, belief = _taught(features, actions), ensemble(np.random.default_rng(7))
+    points = learner.at(actions)
     psi, view, fit = features.expected(actions, belief) @ _own(learner)[2].T, learner.view(belief), learner.fit
-    np.testing.assert_allclose(learner.estimate(view).mean, psi @ fit.theta, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(learner.estimate(points, view).mean, psi @ fit.theta, rtol=0, atol=1e-9)
     widths = np.sqrt(np.vecdot(psi @ fit.inverse, psi))
-    np.testing.assert_allclose(learner.estimate(view).width, widths, rtol=1e-8, atol=1e-12)
-    np.testing.assert_allclose(learner.prior(view), np.sqrt((psi**2).sum(axis=1) / fit.ridge), rtol=1e-9)
+    np.testing.assert_allclose(learner.estimate(points, view).width, widths, rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(learner.prior(points, view), np.sqrt((psi**2).sum(axis=1) / fit.ridge), rtol=1e-9)
     z = np.random.default_rng(8).normal(size=psi.shape[1])
     for name in ("draw", "perturb"):
-        got = getattr(learner, name)(view, np.random.default_rng(8))
+        got = getattr(learner, name)(points, view, np.random.default_rng(8))
         np.testing.assert_allclose(got, psi @ getattr(fit, name)(z), rtol=0, atol=1e-9)
 
 
@@ -377,6 +392,7 @@ def test_lock_step_of_weighted_learners_is_every_trial_on_its_own(
     rng, trials = np.random.default_rng(9), 3
     actions, model = actions[:6], LinearModel(features, **given)
     together, alone = model.start_all(actions, C, trials), [model.start(actions, C) for _ in range(trials)]
+    at, each_points = together.at(actions), [learner.at(actions) for learner in alone]
     for t in range(14):
         beliefs: list[Belief] = [ensemble(rng) for _ in range(trials)]
         points = rng.normal(size=(trials, C))
@@ -393,15 +409,15 @@ def test_lock_step_of_weighted_learners_is_every_trial_on_its_own(
                 learner.view(belief, 4, np.random.default_rng((t, i)))
                 for i, (learner, belief) in enumerate(zip(alone, beliefs, strict=True))
             ]
-        own = [Outlook(learner, v) for learner, v in zip(alone, views, strict=True)]
-        both = Outlook(together, view)
+        own = [Outlook(*each) for each in zip(alone, each_points, views, strict=True)]
+        both = Outlook(together, at, view)
         for name in ("mean", "width", "noise", "prior", "residual_share"):
             expected = [getattr(o, name) for o in own]
             np.testing.assert_allclose(getattr(both, name), expected, rtol=1e-7, atol=1e-9, err_msg=name)
         index, rewards = rng.integers(len(actions), size=trials), rng.normal(size=trials)
-        together.learn(together.evidence(view, index), rewards)
-        for learner, v, i, y in zip(alone, views, index, rewards, strict=True):
-            learner.learn(learner.evidence(v, int(i)), float(y))
+        together.learn(together.evidence(at, view, index), rewards)
+        for learner, here, v, i, y in zip(alone, each_points, views, index, rewards, strict=True):
+            learner.learn(learner.evidence(here, v, int(i)), float(y))
     np.testing.assert_allclose(np.asarray(together.log_det), [float(one.log_det) for one in alone], rtol=1e-8)
 
 
@@ -413,21 +429,22 @@ def test_products_above_the_limit_of_the_table_are_computed_anew_in_every_round(
     """A learner that weighs rounds by their variance keeps the products of all actions' terms only if they are few."""
     rng, model = np.random.default_rng(22), LinearModel(Quadratic())
     actions = rng.normal(size=(trials, 5, C) if own_actions and trials else (5, C))
-    learners: list[tuple[Any, list[Any]]] = []
+    learners: list[tuple[Any, Any, list[Any]]] = []
     for limit in (MAX_TABLE, 0):
         monkeypatch.setattr(separable, "MAX_TABLE", limit)
         learner = model.start_all(actions, C, trials) if trials else model.start(actions, C)
+        points = learner.at(actions)
         rng, rows = np.random.default_rng(23), []
         for _ in range(12):
             beliefs = [Gaussian(rng.normal(size=C), rng.random(C)) for _ in range(trials or 1)]
             view = learner.view(Catalogue(beliefs).pick(np.arange(trials)) if trials else beliefs[0])
             index, rewards = rng.integers(5, size=trials or 1), rng.normal(size=trials or 1)
-            rows.append(learner.evidence(view, index if trials else int(index[0])))
+            rows.append(learner.evidence(points, view, index if trials else int(index[0])))
             learner.learn(rows[-1], rewards if trials else float(rewards[0]))
-        learners.append((learner, rows))
-    (table, expected), (anew, got) = learners
-    assert table.design._products is not None
-    assert anew.design._products is None
+        learners.append((learner, points, rows))
+    (table, few, expected), (anew, many, got) = learners
+    assert few._products is not None
+    assert many._products is None
     for one, other in zip(got, expected, strict=True):
         np.testing.assert_allclose(one.cov, other.cov, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(anew.theta, table.theta, rtol=1e-9, atol=1e-12)
@@ -441,9 +458,10 @@ def test_a_gaussian_stack_gives_the_evidence_of_its_beliefs() -> None:
             continue
         model, index = LinearModel(features), np.array([1, 2])
         together, alone = model.start_all(actions, C, 2), model.start(actions, C)
-        evidence = together.evidence(together.view(GaussianStack(mean, variance)), index)
+        points, here = together.at(actions), alone.at(actions)
+        evidence = together.evidence(points, together.view(GaussianStack(mean, variance)), index)
         views = [alone.view(Gaussian(m, v)) for m, v in zip(mean, variance, strict=True)]
-        expected = [alone.evidence(view, int(i)) for view, i in zip(views, index, strict=True)]
+        expected = [alone.evidence(here, view, int(i)) for view, i in zip(views, index, strict=True)]
         for name in ("psi", "cov"):
             want = [getattr(one, name) for one in expected]
             np.testing.assert_allclose(getattr(evidence, name), want, rtol=1e-10, atol=1e-12)
@@ -454,15 +472,17 @@ def test_noise_of_rewards_is_in_their_unit_and_before_any_in_that_of_the_signal(
     for given in ({}, {"weights": "equal"}, {"ridge": 1.0, "noise": 0.1}):
         for unit in (1.0, 1000.0):
             learner = LinearModel(Bilinear(), **given).start(unit * np.eye(3), 2)
+            points = learner.at(unit * np.eye(3))
             view = learner.view(PointMass([1.0, 2.0]))
             if "noise" in given:
-                np.testing.assert_allclose(learner.noise(view), 0.1)
+                np.testing.assert_allclose(learner.noise(points, view), 0.1)
                 continue
-            before = learner.noise(view) / learner.prior(view)
+            before = learner.noise(points, view) / learner.prior(points, view)
             np.testing.assert_allclose(before, 1.0)  # noise and signal are equally strong
             for _ in range(200):
-                learner.learn(learner.evidence(view, int(rng.integers(3))), float(rng.normal(scale=1000.0)))
-            np.testing.assert_allclose(learner.noise(view), 1000.0, rtol=0.2)  # four standard errors of a deviation
+                learner.learn(learner.evidence(points, view, int(rng.integers(3))), float(rng.normal(scale=1000.0)))
+            after = learner.noise(points, view)
+            np.testing.assert_allclose(after, 1000.0, rtol=0.2)  # four standard errors of a deviation
 
 
 each_setting = pytest.mark.parametrize("settings", GIVEN.values(), ids=GIVEN.keys())
@@ -484,20 +504,23 @@ def test_every_round_of_blocks_is_that_of_the_features_written_out(
     if settings.ridge is None:
         monkeypatch.setattr(weighted, "GROWTH", 1.0)
     blocks, dense = pair(settings, aware)
+    points = [one.at(BLOCK_ACTIONS) for one in (blocks, dense)]
     for t, (belief, index, reward) in enumerate(course(60)):
         views = [one.view(belief) for one in (blocks, dense)]
         if t % 5 == 2:
             views = [one.view(belief, 4, np.random.default_rng(t)) for one in (blocks, dense)]
         for name in ("estimate", "prior", "noise") if aware else ("estimate", "prior"):
-            got, expected = (getattr(one, name)(view) for one, view in zip((blocks, dense), views, strict=True))
+            got, expected = (
+                getattr(one, name)(at, view) for one, at, view in zip((blocks, dense), points, views, strict=True)
+            )
             np.testing.assert_allclose(got, expected, rtol=1e-7, atol=1e-9, err_msg=name)
         for name in ("draw", "perturb") if settings.ridge is not None else ():
             got, expected = (
-                getattr(one, name)(view, np.random.default_rng(t))
-                for one, view in zip((blocks, dense), views, strict=True)
+                getattr(one, name)(at, view, np.random.default_rng(t))
+                for one, at, view in zip((blocks, dense), points, views, strict=True)
             )
             np.testing.assert_allclose(got, expected, rtol=0, atol=1e-7 if name == "draw" else 1e-5, err_msg=name)
-        evidence = [one.evidence(view, index) for one, view in zip((blocks, dense), views, strict=True)]
+        evidence = [one.evidence(at, view, index) for one, at, view in zip((blocks, dense), points, views, strict=True)]
         assert float(blocks.norm(evidence[0])) == pytest.approx(float(dense.norm(evidence[1])), rel=1e-12)
         variances = [_variance(one, own) for one, own in zip((blocks, dense), evidence, strict=True)]
         assert variances[0] == pytest.approx(variances[1], rel=1e-8)
@@ -534,7 +557,7 @@ def test_estimates_handed_out_are_not_changed_later(features: FeatureMap, given:
 def test_equal_weights_have_one_deviation_for_all_actions() -> None:
     learner, _ = pair(Settings(), False)
     teach(learner, course(30))
-    noise = learner.noise(learner.view(Gaussian(np.ones(C), 1.0)))
+    noise = learner.noise(learner.at(BLOCK_ACTIONS), learner.view(Gaussian(np.ones(C), 1.0)))
     np.testing.assert_array_equal(noise, np.full(len(BLOCK_ACTIONS), np.sqrt(learner.fit.noise2)))
 
 
@@ -542,7 +565,7 @@ def test_a_belief_that_can_only_be_sampled_is_weighed_by_its_draws() -> None:
     belief = Sampler(lambda n, rng: rng.normal(size=(n, C)), dim=C)
     both = pair(Settings(), True)
     views = [one.view(belief, 5, np.random.default_rng(0)) for one in both]
-    evidence = [one.evidence(view, 0) for one, view in zip(both, views, strict=True)]
+    evidence = [one.evidence(one.at(BLOCK_ACTIONS), view, 0) for one, view in zip(both, views, strict=True)]
     variances = [_variance(one, own) for one, own in zip(both, evidence, strict=True)]
     assert variances[0] == pytest.approx(variances[1], rel=1e-12)
     assert variances[0] > 1.0
@@ -550,7 +573,7 @@ def test_a_belief_that_can_only_be_sampled_is_weighed_by_its_draws() -> None:
 
 def test_parameters_are_noise_ridge_and_the_named_theta() -> None:
     learner = LinearModel(Bilinear(), ridge=0.5, noise=0.3).start(np.eye(2), 1)
-    learner.learn(learner.evidence(learner.view(PointMass([2.0])), 1), 3.0)
+    learner.learn(learner.evidence(learner.at(np.eye(2)), learner.view(PointMass([2.0])), 1), 3.0)
     noise, ridge, theta = learner.parameters
     assert noise == pytest.approx(0.3)
     assert ridge == 0.5
@@ -561,7 +584,7 @@ def test_noise_that_is_learnt_is_unknown_before_the_first_reward() -> None:
     learner = LinearModel(Disjoint(2)).start(np.eye(2), 1)
     assert learner.parameters.noise is None
     assert learner.parameters.theta == {"x1 c1": 0.0, "x2 c1": 0.0}
-    learner.learn(learner.evidence(learner.view(Gaussian([0.2], 0.1)), 1), 3.0)
+    learner.learn(learner.evidence(learner.at(np.eye(2)), learner.view(Gaussian([0.2], 0.1)), 1), 3.0)
     noise, ridge, theta = learner.parameters
     assert noise == pytest.approx(float(np.sqrt(learner.fit.noise2)))
     assert ridge == pytest.approx(float(learner.fit.ridge))
@@ -602,10 +625,11 @@ def test_open_decisions_narrow_what_they_will_tell(
     """Means stay. Widths are those of P and share psi psi^T for each, with the average weight of a round."""
     actions = actions[:6]
     learner, rng = _taught(features, actions, rounds), np.random.default_rng(20)
+    points = learner.at(actions)
     view = learner.view(ensemble(rng))
-    waiting = [learner.evidence(learner.view(ensemble(rng)), int(rng.integers(len(actions)))) for _ in range(3)]
-    before = learner.estimate(view)
-    found = learner.awaiting(waiting, share).estimate(view)
+    waiting = [learner.evidence(points, learner.view(ensemble(rng)), int(rng.integers(len(actions)))) for _ in range(3)]
+    before = learner.estimate(points, view)
+    found = learner.awaiting(waiting, share).estimate(points, view)
     np.testing.assert_allclose(found.mean, before.mean, rtol=1e-12, atol=1e-12)
     fit, seen = learner._seeing(view)
     weight, d = share * float(fit.state()["weight"]), fit.shape[-1]
@@ -615,9 +639,9 @@ def test_open_decisions_narrow_what_they_will_tell(
         psi = fit._seen(row.psi)
         u = inverse[at] @ psi
         inverse[at] -= np.outer(u, u) / (1.0 / weight + psi @ u)
-    expected = learner.design.quadratic(seen, inverse.reshape(fit.inverse.shape))
+    expected = points.quadratic(seen, inverse.reshape(fit.inverse.shape))
     np.testing.assert_allclose(found.width**2, expected, rtol=1e-7, atol=1e-10)
-    after = learner.estimate(view)
+    after = learner.estimate(points, view)
     np.testing.assert_array_equal(after.width, before.width)
     assert (found.width <= before.width * (1.0 + 1e-9)).all()
 
@@ -626,6 +650,7 @@ def test_open_decisions_of_trials_in_lock_step() -> None:
     rng, trials, model = np.random.default_rng(21), 3, LinearModel(Quadratic())
     actions = rng.normal(size=(5, C))
     together, alone = model.start_all(actions, C, trials), [model.start(actions, C) for _ in range(trials)]
+    at, each_points = together.at(actions), [one.at(actions) for one in alone]
     for t in range(16):
         points = rng.normal(size=(trials, C))
         view, views = (
@@ -633,11 +658,14 @@ def test_open_decisions_of_trials_in_lock_step() -> None:
             [one.view(PointMass(c)) for one, c in zip(alone, points, strict=True)],
         )
         index, rewards = rng.integers(5, size=trials), rng.normal(size=trials)
-        rows = together.evidence(view, index)
-        own = [one.evidence(v, int(i)) for one, v, i in zip(alone, views, index, strict=True)]
+        rows = together.evidence(at, view, index)
+        own = [one.evidence(here, v, int(i)) for one, here, v, i in zip(alone, each_points, views, index, strict=True)]
         if t in (2, 15):
-            width = together.awaiting([rows], 0.5).estimate(view).width
-            each = [one.awaiting([row], 0.5).estimate(v).width for one, row, v in zip(alone, own, views, strict=True)]
+            width = together.awaiting([rows], 0.5).estimate(at, view).width
+            each = [
+                one.awaiting([row], 0.5).estimate(here, v).width
+                for one, row, here, v in zip(alone, own, each_points, views, strict=True)
+            ]
             np.testing.assert_allclose(width, each, rtol=1e-7)
         together.learn(rows, rewards)
         for one, row, reward in zip(alone, own, rewards, strict=True):
@@ -646,6 +674,7 @@ def test_open_decisions_of_trials_in_lock_step() -> None:
 
 def test_least_squares_with_a_ridge_know_no_noise_to_expect() -> None:
     learner = LinearModel(Bilinear(), ridge=1.0).start(np.eye(2), C)
+    points = learner.at(np.eye(2))
     view = learner.view(PointMass(np.ones(C)))
-    found = learner.awaiting([learner.evidence(view, 0)]).estimate(view)
-    np.testing.assert_array_equal(found.width, learner.estimate(view).width)
+    found = learner.awaiting([learner.evidence(points, view, 0)]).estimate(points, view)
+    np.testing.assert_array_equal(found.width, learner.estimate(points, view).width)

@@ -182,11 +182,12 @@ def test_every_combination_has_a_repr_a_hash_and_a_place_in_files(given: Any) ->
     )
     assert model.theory_ridge == (0.5 if model.plain else None)
     learner = model.start(np.eye(2), 2)
+    points = learner.at(np.eye(2))
     assert isinstance(learner.fit, Weighted) != model.plain
     view = learner.view(Gaussian([1.0, 2.0], 0.5))
     for reward in (1.0, 0.0, 2.0):
-        learner.learn(learner.evidence(view, 1), reward)
-    assert np.isfinite(learner.estimate(view)).all()
+        learner.learn(learner.evidence(points, view, 1), reward)
+    assert np.isfinite(learner.estimate(points, view)).all()
 
 
 def test_models_differ_where_a_parameter_does() -> None:
@@ -242,7 +243,7 @@ def test_the_default_beta_follows_from_what_rewards_determine() -> None:
     rng = np.random.default_rng(1)
     for t in range(50):
         decision = bandit.decide(Gaussian(rng.normal(size=2), 0.5))
-        fit: Any = bandit._learner.fit  # type: ignore[union-attr]
+        fit: Any = bandit.state.learner.fit  # type: ignore[union-attr]
         gamma = float(fit.gamma) if t else 0.0
         share, even = 1.0 - gamma / max(t, 1), max(gamma, 1.0) / max(t, 1) / float(fit.weight)
         for option in decision.top(9):
@@ -344,7 +345,9 @@ def test_actions_that_do_not_fit_the_features() -> None:
     with pytest.raises(ValueError, match=r"^Quadratic: .* 2 and 3$"):
         LinearModel(Quadratic(), ridge=1.0).start(np.eye(2), 3)
     with pytest.raises(ValueError, match=r"^Disjoint: "):
-        LinearModel(Disjoint(2), ridge=1.0).start(2 * np.eye(2), 3)
+        LinearModel(Disjoint(2), ridge=1.0).start(np.eye(3), 3)
+    with pytest.raises(ValueError, match=r"^Disjoint: "):
+        LinearModel(Disjoint(2), ridge=1.0).start(np.eye(2), 3).at(2 * np.eye(2))
 
 
 @pytest.mark.parametrize("policy", [oc.UCB(), oc.Thompson(), oc.PerturbedHistory(), oc.IDS()], ids=repr)
@@ -373,12 +376,13 @@ def test_decisions_are_those_of_the_dense_model(policy: Policy, setting: str) ->
 def test_the_model_keeps_the_blocks_apart(given: Any) -> None:
     """A round of 50 blocks of 20 is kept in 20 + 210 numbers at most, not in 501 500."""
     learner = LinearModel(Disjoint(50), **given).start(np.eye(50), 20)
+    points = learner.at(np.eye(50))
     assert learner.fit.shape == (50, 20)
-    evidence = learner.evidence(learner.view(Gaussian(np.ones(20), 1.0)), 7)
+    evidence = learner.evidence(points, learner.view(Gaussian(np.ones(20), 1.0)), 7)
     assert evidence.psi.size == 20
     assert (0 if evidence.cov is None else evidence.cov.size) == (210 if learner.fit.aware else 0)
     for t in range(12):
-        learner.learn(learner.evidence(learner.view(Gaussian(np.full(20, t), 1.0)), t % 50), float(t % 3))
+        learner.learn(learner.evidence(points, learner.view(Gaussian(np.full(20, t), 1.0)), t % 50), float(t % 3))
     assert max(value.size for value in learner.state().values()) == 50 * 20 * 20
 
 

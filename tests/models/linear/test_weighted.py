@@ -11,7 +11,20 @@ import numpy as np
 import pytest
 from scipy.linalg import block_diag
 
-from linear_support import GIVEN, C, D, course, learnt, pair, rounds_of, row_of, same_fit, teach, weighted
+from linear_support import (
+    BLOCK_ACTIONS,
+    GIVEN,
+    C,
+    D,
+    course,
+    learnt,
+    pair,
+    rounds_of,
+    row_of,
+    same_fit,
+    teach,
+    weighted,
+)
 from overcast._check import Array
 from overcast._linalg import folded
 from overcast.beliefs import Gaussian, PointMass
@@ -417,10 +430,11 @@ def test_whatever_comes_blocks_stay_finite_without_warnings(odd: Any) -> None:
     rng = np.random.default_rng(8)
     psi, rewards = odd(rng.normal(size=(40, C)), rng.normal(size=40))
     learner, _ = pair(Settings(), True)
+    points = learner.at(BLOCK_ACTIONS)
     for t in range(40):
         belief = Gaussian(psi[t], 0.1 * psi[t] ** 2) if t % 2 else PointMass(psi[t])
         with contextlib.suppress(ValueError) if np.abs(psi[t]).max() > 1e50 else contextlib.nullcontext():
-            learner.learn(learner.evidence(learner.view(belief), int(rng.integers(4))), float(rewards[t]))
+            learner.learn(learner.evidence(points, learner.view(belief), int(rng.integers(4))), float(rewards[t]))
         for name, value in learner.state().items():
             assert np.isfinite(value).all(), name
         assert (np.diagonal(learner.fit.inverse, axis1=-2, axis2=-1) > 0.0).all()

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from overcast import _check
 from overcast._check import Array
+from overcast._linalg import Indices
+from overcast._units import Vectors
 from overcast.beliefs.base import Beliefs, Generators
 from overcast.features.base import FeatureMap, check_map
-from overcast.features.design import Index
+from overcast.features.design import DesignPoints, Index, View
 from overcast.models.base import Estimate, LastingLearner, Model, restored
 
 # Scores that differ by less than this share tie; then the expert advises the lowest index.
@@ -101,8 +103,14 @@ class Exp4(Model):
             raise ValueError(f"Exp4: experts must have the {d} dimensions of the features, got {experts.shape[1]}")
         return experts
 
-    def start(self, actions: Array, context_dim: int) -> Exp4Learner:
-        return Exp4Learner(self, actions, context_dim)
+    def size(self, a: int, c: int) -> int:
+        return self.features.size(a, c)
+
+    def silent(self, actions: Vectors) -> Indices:
+        return self.features.silent(actions)
+
+    def start(self, reference: Vectors, context_dim: int) -> Exp4Learner:
+        return Exp4Learner(self, reference, context_dim)
 
 
 class Evidence(NamedTuple):
@@ -124,20 +132,26 @@ class Exp4Learner(LastingLearner):
 
     evidence_type = Evidence
 
-    def __init__(self, model: Exp4, actions: Array, context_dim: int) -> None:
-        self._design = model.features.at(actions, context_dim)
-        self._experts = model.directions(model.features.size(actions.shape[1], context_dim))
-        self._k, n = len(actions), len(self._experts)
+    def __init__(self, model: Exp4, reference: Vectors, context_dim: int) -> None:
+        k, a = reference.shape
+        self._design = model.features.design(a, context_dim)
+        self._experts = model.directions(model.features.size(a, context_dim))
+        n = len(self._experts)
         self._given = None if model.low is None or model.high is None else (model.low, model.high)
-        self._rate = model.rate * math.sqrt(math.log(n) / min(self._k, n))
+        self._rate = model.rate * math.sqrt(math.log(n) / min(k, n))
         self._rounds = 0
         self._range = (0.0, 0.0) if self._given is None else self._given
         self._weight, self._gain = np.zeros(n), np.zeros(n)
 
-    def view(self, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> NDArray[np.intp]:
-        """Return the action that each expert advises, (n,)."""
-        psi = self._design.features(self._design.view(beliefs, samples, rng).terms)
-        scores = self._experts @ psi.T  # (n, k)
+    def at(self, vectors: Vectors) -> DesignPoints:
+        return self._design.at(np.asarray(vectors))
+
+    def view(self, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> View:
+        return self._design.view(beliefs, samples, rng)
+
+    def _advice(self, points: DesignPoints, view: View) -> NDArray[np.intp]:
+        """Return the point that each expert advises, (..., n)."""
+        scores = self._experts @ points.features(view.terms).swapaxes(-1, -2)  # (..., n, k)
         top = scores.max(axis=-1, keepdims=True)
         return np.asarray((scores >= top - TIE * np.abs(top)).argmax(axis=-1))
 
@@ -155,32 +169,35 @@ class Exp4Learner(LastingLearner):
     def _eta(self) -> float:
         return self._rate / math.sqrt(self._rounds + 1)
 
-    def _odds(self, advice: NDArray[np.intp]) -> Array:
-        """Return p_t of all actions, (k,)."""
+    def _odds(self, advice: NDArray[np.intp], k: int) -> Array:
+        """Return p_t of k points, (k,), given the one that each expert advises, (n,)."""
         gamma = min(0.5, self._eta)
-        q = np.bincount(advice, self.weights, self._k)
-        return np.asarray((1.0 - gamma) * q + gamma / self._k, dtype=np.float64)
+        q = np.bincount(advice, self.weights, k)
+        return np.asarray((1.0 - gamma) * q + gamma / k, dtype=np.float64)
 
-    def estimate(self, view: NDArray[np.intp]) -> Estimate:
-        return Estimate(np.log(self._odds(view)), np.zeros(self._k))
+    def estimate(self, points: DesignPoints, view: View) -> Estimate:
+        advice, k = self._advice(points, view), len(points)
+        odds = self._odds(advice, k) if advice.ndim == 1 else np.stack([self._odds(one, k) for one in advice])
+        return Estimate(np.log(odds), np.zeros(odds.shape))
 
-    def prior(self, view: NDArray[np.intp]) -> Array:
+    def prior(self, points: DesignPoints, view: View) -> Array:
         """Return zeros: there are no widths."""
-        return np.zeros(self._k)
+        return np.zeros((*view.beliefs.leading, len(points)))
 
-    def noise(self, view: NDArray[np.intp]) -> Array:
+    def noise(self, points: DesignPoints, view: View) -> Array:
         """Return ones: rewards have no relation to the means."""
-        return np.ones(self._k)
+        return np.ones((*view.beliefs.leading, len(points)))
 
-    def draw(self, view: NDArray[np.intp], rng: Generators) -> Array:
+    def draw(self, points: DesignPoints, view: View, rng: Generators) -> Array:
         """Return zeros: the odds are known."""
-        return np.zeros(self._k)
+        return np.zeros((*view.beliefs.leading, len(points)))
 
     perturb = draw
 
-    def evidence(self, view: NDArray[np.intp], index: Index) -> Evidence:
-        i = int(index)
-        return Evidence((view == i) * 1.0, math.exp(float(np.log(self._odds(view)[i]))))  # as `as_decided` has it
+    def evidence(self, points: DesignPoints, view: View, index: Index) -> Evidence:
+        advice, i = self._advice(points, view), int(index)
+        odds = self._odds(advice, len(points))
+        return Evidence((advice == i) * 1.0, math.exp(float(np.log(odds[i]))))  # as `as_decided` has it
 
     def as_decided(self, evidence: Evidence, mean: float) -> Evidence:
         return evidence._replace(probability=math.exp(mean))

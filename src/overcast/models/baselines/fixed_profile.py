@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,9 +13,10 @@ import scipy.linalg
 from overcast import _check
 from overcast._check import Array
 from overcast._linalg import Indices
+from overcast._units import Vectors
 from overcast.beliefs.base import Beliefs, Generators
 from overcast.features.base import FeatureMap, check_map
-from overcast.features.design import Index, View, gathered
+from overcast.features.design import DesignPoints, Index, View
 from overcast.models.base import Estimate, LastingLearner, Model, Parameters, normals, restored, too_large
 
 
@@ -58,14 +59,20 @@ class FixedProfile(Model):
         check_map("FixedProfile", self.features)
         object.__setattr__(self, "ridge", _check.number("FixedProfile", "ridge", self.ridge, above=0.0))
 
-    def start(self, actions: Array, context_dim: int) -> ProfileLearner:
-        return ProfileLearner(self, actions, context_dim)
+    def size(self, a: int, c: int) -> int:
+        return self.features.size(a, c)
+
+    def silent(self, actions: Vectors) -> Indices:
+        return self.features.silent(actions)
+
+    def start(self, reference: Vectors, context_dim: int) -> ProfileLearner:
+        return ProfileLearner(self, np.asarray(reference), context_dim)
 
 
 class Evidence(NamedTuple):
-    """A round to learn from: the action's index, and the terms of its view."""
+    """A round to learn from: the vector (a,) of the action, and what is averaged of its view."""
 
-    action: int
+    action: Array
     seen: Array
 
 
@@ -76,24 +83,68 @@ class Profile(NamedTuple):
     squares: Array
 
 
+class Now(NamedTuple):
+    """Profiles with a round included.
+
+    psi : (k, d) of the points
+    error : (k,) rho_x / lambda^{1/2}
+    taken : (u, d) of the actions taken
+    root : (d, d) of V
+    """
+
+    psi: Array
+    error: Array
+    taken: Array
+    root: Array
+
+
 class ProfileLearner(LastingLearner):
     """Counts and sums of rewards by action, and the average of the terms of all views.
 
-    Features are linear in the terms, so the average of the terms gives the average of the features.
+    Features of most maps are linear in the terms, so the average of the terms gives the average of the features of any
+    action. For maps of any form, the features of the reference set are averaged: only its actions can be asked about.
     """
 
     evidence_type = Evidence
 
-    def __init__(self, model: FixedProfile, actions: Array, context_dim: int) -> None:
-        self._design = model.features.at(actions, context_dim)
-        self._ridge, self._d = model.ridge, model.features.size(actions.shape[1], context_dim)
+    def __init__(self, model: FixedProfile, reference: Array, context_dim: int) -> None:
+        a = reference.shape[1]
+        self._design, self._ridge = model.features.design(a, context_dim), model.ridge
+        self._d = model.features.size(a, context_dim)
+        self._known = self._design.at(reference) if self._design.terms_shape is None else None
+        seen = self._design.terms_shape or (len(reference), self._d)
         self._rounds = 0
-        self._profile = Profile(np.zeros(self._design.terms_shape), np.zeros(self._design.terms_shape))
-        self._counts, self._sums = np.zeros(len(actions)), np.zeros(len(actions))
+        self._profile = Profile(np.zeros(seen), np.zeros(seen))
+        #: vectors of the actions taken, (u, a), the number of rounds of each, and the sum of their rewards
+        self._taken, self._counts, self._sums = np.empty((0, a)), np.empty(0), np.empty(0)
         self._log_det: float | None = 0.0  # None until it is needed
+
+    def at(self, vectors: Vectors) -> DesignPoints:
+        return self._design.at(np.asarray(vectors))
 
     def view(self, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> View:
         return self._design.view(beliefs, samples, rng)
+
+    def _seen(self, view: View) -> Array:
+        """Return what is averaged over rounds: the terms, or the features of the reference set."""
+        return np.asarray(view.terms if self._known is None else self._known.features(view.terms))
+
+    def _features(self, points: DesignPoints, seen: Array) -> Array:
+        """Return the features of points (k, d) that follow from an average of what was seen."""
+        if self._known is None:
+            return points.features(seen)
+        return seen[[self._row(vector) for vector in np.asarray(points.vectors)]]
+
+    def _row(self, vector: Array) -> int:
+        """Return the row of an action in the reference set, for maps of any form."""
+        assert self._known is not None
+        found = np.flatnonzero((np.asarray(self._known.vectors) == vector).all(axis=1))
+        if not len(found):
+            raise ValueError(
+                "FixedProfile: actions must be those that it started with, got others; take features such as Bilinear, "
+                "of which profiles of new actions follow from the contexts"
+            )
+        return int(found[0])
 
     def _with(self, seen: Array) -> Profile:
         """Return the profile with one more round."""
@@ -102,67 +153,97 @@ class ProfileLearner(LastingLearner):
         mean = mean + away / (self._rounds + 1)
         return Profile(mean, squares + away * (seen - mean))
 
-    def _root(self, psi: Array) -> Array:
-        """Return a triangular R with R^T R = V, (d, d)."""
-        taken = self._counts > 0
-        rows = np.sqrt(self._counts[taken])[:, None] * psi[taken]
+    def _of_taken(self, profile: Profile) -> Array:
+        """Return the profiles of the actions taken, (u, d)."""
+        return (
+            self._features(self._design.at(self._taken), profile.mean) if len(self._taken) else np.empty((0, self._d))
+        )
+
+    def _root(self, taken: Array) -> Array:
+        """Return a triangular R with R^T R = V, (d, d), from the profiles of the actions taken, (u, d)."""
+        rows = np.sqrt(self._counts)[:, None] * taken
         return np.asarray(np.linalg.qr(np.concatenate([rows, math.sqrt(self._ridge) * np.eye(self._d)]), mode="r"))
 
-    def _now(self, view: View) -> tuple[Array, Array, Array]:
-        """Return the profiles with this round (k, d), rho_x / lambda^{1/2} (k,) and the root of V (d, d)."""
-        profile, n = self._with(view.terms), self._rounds + 1
-        psi = self._design.features(profile.mean)
-        away = self._design.features(np.sqrt(np.maximum(profile.squares, 0.0)))
+    def _now(self, points: DesignPoints, view: View) -> Now:
+        profile, n = self._with(self._seen(view)), self._rounds + 1
+        psi, taken = self._features(points, profile.mean), self._of_taken(profile)
+        away = self._features(points, np.sqrt(np.maximum(profile.squares, 0.0)))
         error = np.linalg.norm(away, axis=-1) / math.sqrt(n * max(n - 1, 1) * self._ridge)
-        return psi, error, self._root(psi)
+        return Now(psi, error, taken, self._root(taken))
 
-    def estimate(self, view: View) -> Estimate:
-        psi, error, root = self._now(view)
+    def _each(self, ask: Callable[[View], Array], view: View) -> Array:
+        """Return the answer about a belief, or those about several, which have profiles of their own."""
+        return np.stack([ask(one) for one in view.each()]) if view.beliefs.leading else ask(view)
+
+    def estimate(self, points: DesignPoints, view: View) -> Estimate:
+        if view.beliefs.leading:
+            means, widths = zip(*(self.estimate(points, one) for one in view.each()), strict=True)
+            return Estimate(np.stack(means), np.stack(widths))
+        psi, error, taken, root = self._now(points, view)
         width = np.linalg.norm(_half(root, psi), axis=0)
-        return Estimate(psi @ _solve(root, self._sums @ psi), width + error)
+        return Estimate(psi @ _solve(root, self._sums @ taken), width + error)
 
-    def prior(self, view: View) -> Array:
-        psi, *_ = self._now(view)
-        return np.asarray(np.linalg.norm(psi, axis=-1) / math.sqrt(self._ridge))
+    def prior(self, points: DesignPoints, view: View) -> Array:
+        def prior(one: View) -> Array:
+            return np.asarray(np.linalg.norm(self._now(points, one).psi, axis=-1) / math.sqrt(self._ridge))
 
-    def noise(self, view: View) -> Array:
+        return self._each(prior, view)
+
+    def noise(self, points: DesignPoints, view: View) -> Array:
         """Return ones: the standard deviation of a reward is the unit of the widths."""
-        return np.ones(len(self._counts))
+        return np.ones((*view.beliefs.leading, len(points)))
 
-    def draw(self, view: View, rng: Generators) -> Array:
-        """Return a joint deviation of the means, correlated by theta alone, with standard deviation `width`, (k,)."""
-        psi, error, root = self._now(view)
-        half = _half(root, psi)
-        width = np.linalg.norm(half, axis=0)
-        more = np.divide(error, width, out=np.zeros_like(width), where=width > 0.0)
-        return np.asarray((1.0 + more) * (normals(rng, self._d) @ half))
+    def draw(self, points: DesignPoints, view: View, rng: Generators) -> Array:
+        """Return a joint deviation of the means, correlated by theta alone, with standard deviation `width`."""
+        z = normals(rng, self._d)
 
-    def perturb(self, view: View, rng: Generators) -> Array:
-        psi, _, root = self._now(view)
-        moved = np.sqrt(self._counts) * normals(rng, len(psi))  # rounds of one action have one profile
-        return np.asarray(psi @ _solve(root, moved @ psi))
+        def drawn(one: View) -> Array:
+            psi, error, _, root = self._now(points, one)
+            half = _half(root, psi)
+            width = np.linalg.norm(half, axis=0)
+            more = np.divide(error, width, out=np.zeros_like(width), where=width > 0.0)
+            return np.asarray((1.0 + more) * (z @ half))
 
-    def evidence(self, view: View, index: Index) -> Evidence:
-        return Evidence(int(index), view.terms)
+        return self._each(drawn, view)
+
+    def perturb(self, points: DesignPoints, view: View, rng: Generators) -> Array:
+        moved = np.sqrt(self._counts) * normals(rng, len(self._taken))  # rounds of one action have one profile
+
+        def perturbed(one: View) -> Array:
+            psi, _, taken, root = self._now(points, one)
+            return np.asarray(psi @ _solve(root, moved @ taken))
+
+        return self._each(perturbed, view)
+
+    def evidence(self, points: DesignPoints, view: View, index: Index) -> Evidence:
+        return Evidence(np.asarray(points.vectors[int(index)]), self._seen(view))
 
     def learn(self, evidence: Evidence, reward: float | Array) -> None:
         with np.errstate(over="ignore", invalid="ignore"):
             profile = self._with(evidence.seen)
-            size = self._design.features(profile.mean)
+            size = self._features(self._design.at(evidence.action[None]), profile.mean)
             sound = np.isfinite((self._rounds + 1) * size * size).all() and np.isfinite(profile.squares).all()
         if not sound:
             raise too_large("FixedProfile")
-        total = self._sums[evidence.action] + reward
+        self._add(evidence.action, 1.0, float(reward))
         self._profile = profile
         self._rounds += 1
-        self._counts[evidence.action] += 1.0
-        self._sums[evidence.action] = total
+
+    def _add(self, action: Array, count: float, total: float) -> None:
+        """Add rounds of an action, and the sum of their rewards."""
+        found = np.flatnonzero((self._taken == action).all(axis=1))
+        if not len(found):
+            self._taken = np.concatenate([self._taken, action[None]])
+            self._counts, self._sums = np.append(self._counts, 0.0), np.append(self._sums, 0.0)
+        place = int(found[0]) if len(found) else -1
+        self._counts[place] += count
+        self._sums[place] += total
         self._log_det = None
 
     @property
     def log_det(self) -> float:
         if self._log_det is None:
-            diagonal = np.abs(np.diagonal(self._root(self._design.features(self._profile.mean))))
+            diagonal = np.abs(np.diagonal(self._root(self._of_taken(self._profile))))
             self._log_det = 2.0 * float(np.log(diagonal / math.sqrt(self._ridge)).sum())
         return self._log_det
 
@@ -171,27 +252,25 @@ class ProfileLearner(LastingLearner):
         return Parameters(ridge=self._ridge)
 
     def state(self) -> dict[str, Array]:
-        arrays = {"rounds": np.array(float(self._rounds)), "counts": self._counts.copy(), "sums": self._sums.copy()}
-        return arrays | self._profile._asdict()
+        sums = {"action": self._taken.copy(), "counts": self._counts.copy(), "sums": self._sums.copy()}
+        return {"rounds": np.array(float(self._rounds))} | sums | self._profile._asdict()
 
     def restore(self, state: dict[str, Array]) -> None:
-        kept = restored("FixedProfile", self.state(), state)
-        self._rounds, self._counts, self._sums = int(kept["rounds"]), kept["counts"], kept["sums"]
+        kept = restored("FixedProfile", self.state(), state, growing=dict.fromkeys(("action", "counts", "sums"), 0))
+        self._rounds, self._taken = int(kept["rounds"]), kept["action"]
+        self._counts, self._sums = kept["counts"], kept["sums"]
         self._profile = Profile(kept["mean"], kept["squares"])
         self._log_det = None
 
-    def check(self, evidence: Evidence) -> None:
-        if evidence.seen.shape != self._design.terms_shape or not 0 <= evidence.action < len(self._counts):
-            raise ValueError("its rounds were seen with other features")
+    def extend(self, reference: Vectors) -> None:
+        if self._known is not None:
+            for vector in np.asarray(reference):
+                self._row(vector)
 
-    def with_actions(self, actions: Array, of: Indices) -> ProfileLearner:
-        if len(np.setdiff1d(np.arange(len(self._counts)), of)):
-            raise ValueError("FixedProfile: actions must keep their vectors, got others; add them under new names")
-        out = copy.copy(self)
-        out._design, out._log_det = self._design.with_actions(actions, of), None
-        new = np.zeros(int((of < 0).sum()))
-        out._counts, out._sums = (gathered(array, of, new) for array in (self._counts, self._sums))
-        return out
+    def check(self, evidence: Evidence) -> None:
+        shapes = evidence.action.shape, evidence.seen.shape
+        if shapes != (self._taken.shape[1:], self._profile.mean.shape):
+            raise ValueError("its rounds were seen with other features")
 
     def merge(self, other: ProfileLearner) -> None:
         n, m = self._rounds, other._rounds
@@ -201,9 +280,8 @@ class ProfileLearner(LastingLearner):
         squares = self._profile.squares + other._profile.squares + apart**2 * (n * m / (n + m))
         self._profile = Profile(self._profile.mean + apart * (m / (n + m)), squares)
         self._rounds = n + m
-        self._counts += other._counts
-        self._sums += other._sums
-        self._log_det = None
+        for action, count, total in zip(other._taken, other._counts, other._sums, strict=True):
+            self._add(action, float(count), float(total))
 
 
 def _solve(root: Array, target: Array) -> Array:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from overcast import _check
-from overcast._check import Array
+from overcast._linalg import Indices
+from overcast._units import Vectors
 from overcast.beliefs.base import Beliefs
 from overcast.beliefs.stacked import certain
 from overcast.models.base import LastingLearner, Learner, Model
@@ -46,11 +47,17 @@ class MeanContext(Model):
     def widened(self, a: int) -> MeanContext:
         return MeanContext(self.model.widened(a))
 
-    def start(self, actions: Array, context_dim: int) -> LastingLearner:
-        return self.model.start(actions, context_dim)
+    def size(self, a: int, c: int) -> int | None:
+        return self.model.size(a, c)
 
-    def start_all(self, actions: Array, context_dim: int, trials: int) -> Learner:
-        return self.model.start_all(actions, context_dim, trials)
+    def silent(self, actions: Vectors) -> Indices:
+        return self.model.silent(actions)
+
+    def start(self, reference: Vectors, context_dim: int) -> LastingLearner:
+        return self.model.start(reference, context_dim)
+
+    def start_all(self, reference: Vectors, context_dim: int, trials: int) -> Learner:
+        return self.model.start_all(reference, context_dim, trials)
 
     def view(self, learner: Learner, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> Any:
         mean = beliefs.mean() if samples is None else beliefs.sample_mean(samples, rng)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from itertools import repeat
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 import scipy.linalg
@@ -13,9 +13,10 @@ import scipy.linalg
 from overcast import _check
 from overcast._check import Array
 from overcast._linalg import Indices
+from overcast._units import Vectors
 from overcast.beliefs.base import STAND_IN_DRAWS, Belief, Beliefs, Generators, NoClosedForm
 from overcast.features.base import FeatureMap, check_map
-from overcast.features.design import Index
+from overcast.features.design import DesignPoints, Index, View
 from overcast.models.base import Estimate, LastingLearner, Model, Parameters, normals, restored, too_large
 
 
@@ -58,19 +59,25 @@ class NoisyContext(Model):
         check_map("NoisyContext", self.features)
         object.__setattr__(self, "ridge", _check.number("NoisyContext", "ridge", self.ridge, above=0.0))
 
-    def start(self, actions: Array, context_dim: int) -> NoisyLearner:
-        return NoisyLearner(self, actions, context_dim)
+    def size(self, a: int, c: int) -> int:
+        return self.features.size(a, c)
+
+    def silent(self, actions: Vectors) -> Indices:
+        return self.features.silent(actions)
+
+    def start(self, reference: Vectors, context_dim: int) -> NoisyLearner:
+        return NoisyLearner(self, reference.shape[1], context_dim)
 
 
 class Reading(NamedTuple):
     """What the learner sees of a belief.
 
-    psi : (k, d) the features of all actions
-    points, weights : (n, c) and (n,), such that the weighted scatter of phi over the points is Sigma
+    seen : the view of the belief or of its draws, from which features follow
+    contexts, weights : (n, c) and (n,), such that the weighted scatter of phi over the contexts is Sigma
     """
 
-    psi: Array
-    points: Array
+    seen: View
+    contexts: Array
     weights: Array
 
 
@@ -95,11 +102,10 @@ class NoisyLearner(LastingLearner):
 
     evidence_type = Evidence
 
-    def __init__(self, model: NoisyContext, actions: Array, context_dim: int) -> None:
+    def __init__(self, model: NoisyContext, a: int, context_dim: int) -> None:
         self._features, self._ridge = model.features, model.ridge
-        self._design = model.features.at(actions, context_dim)
-        self._actions = actions
-        d = model.features.size(actions.shape[1], context_dim)
+        self._design = model.features.design(a, context_dim)
+        d = model.features.size(a, context_dim)
         self._take(Sums(np.zeros(()), np.zeros((d, d)), np.zeros((d, d)), np.zeros(d)))
 
     def _take(self, sums: Sums) -> None:
@@ -121,50 +127,67 @@ class NoisyLearner(LastingLearner):
         log_det = 2.0 * np.log(np.diagonal(root) / math.sqrt(self._ridge)).sum() + np.log(kept).sum()
         self._log_det = max(0.0, float(log_det))  # negative where the correction outweighs what was seen
 
-    def view(self, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> Reading:
-        assert isinstance(beliefs, Belief)
-        finite = beliefs.support()
+    def at(self, vectors: Vectors) -> DesignPoints:
+        return self._design.at(np.asarray(vectors))
+
+    @overload
+    def view(self, beliefs: Belief, samples: int | None = None, rng: Any = None) -> Reading: ...
+
+    @overload
+    def view(self, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> Reading | list[Reading]: ...
+
+    def view(self, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> Reading | list[Reading]:
+        if not isinstance(beliefs, Belief):
+            rngs = repeat(rng) if rng is None else rng  # one for each belief
+            return [self._reading(belief, samples, own) for belief, own in zip(beliefs.singles(), rngs, strict=False)]
+        return self._reading(beliefs, samples, rng)
+
+    def _reading(self, belief: Belief, samples: int | None, rng: Any) -> Reading:
+        finite = belief.support()
         if samples is None:
             if finite is None or len(finite[1]) > 1:
                 raise NoClosedForm(
-                    f"NoisyContext: samples must say how many draws of {type(beliefs).__name__} a reading takes, got "
+                    f"NoisyContext: samples must say how many draws of {type(belief).__name__} a reading takes, got "
                     "none; pass samples=1, or use LinearModel"
                 )
-            return Reading(self._psi(beliefs), *finite)
-        psi = self._psi(beliefs, samples, rng)
+            return Reading(self._design.view(belief), *finite)
+        seen = self._design.view(belief, samples, rng)
         if finite is not None:
-            return Reading(psi, finite[0], finite[1] / samples)
+            return Reading(seen, finite[0], finite[1] / samples)
         # Fresh draws, so that errors average out over the rounds. The factor n / (n - 1) corrects for centring at the
         # average of the draws, which lies closer to them than the expectation does.
         n = STAND_IN_DRAWS
-        return Reading(psi, beliefs.sample(n, rng), np.full(n, 1.0 / ((n - 1) * samples)))
+        return Reading(seen, belief.sample(n, rng), np.full(n, 1.0 / ((n - 1) * samples)))
 
-    def _psi(self, belief: Belief, samples: int | None = None, rng: Any = None) -> Array:
-        """Return the features of all actions, (k, d)."""
-        return self._design.features(self._design.view(belief, samples, rng).terms)
+    def _psi(self, points: DesignPoints, view: Reading | list[Reading]) -> Array:
+        """Return the features of all points, (..., k, d)."""
+        if isinstance(view, list):
+            return np.stack([self._psi(points, one) for one in view])
+        return points.features(view.seen.terms)
 
-    def estimate(self, view: Reading) -> Estimate:
-        return Estimate(view.psi @ self.theta, np.linalg.norm(view.psi @ self._half, axis=-1))
+    def estimate(self, points: DesignPoints, view: Reading | list[Reading]) -> Estimate:
+        psi = self._psi(points, view)
+        return Estimate(psi @ self.theta, np.linalg.norm(psi @ self._half, axis=-1))
 
-    def prior(self, view: Reading) -> Array:
-        return np.asarray(np.linalg.norm(view.psi, axis=-1) / math.sqrt(self._ridge))
+    def prior(self, points: DesignPoints, view: Reading | list[Reading]) -> Array:
+        return np.asarray(np.linalg.norm(self._psi(points, view), axis=-1) / math.sqrt(self._ridge))
 
-    def noise(self, view: Reading) -> Array:
+    def noise(self, points: DesignPoints, view: Reading | list[Reading]) -> Array:
         """Return ones: the standard deviation of a reward is the unit of the widths."""
-        return np.ones(len(self._actions))
+        return np.ones((len(view), len(points)) if isinstance(view, list) else len(points))
 
-    def draw(self, view: Reading, rng: Generators) -> Array:
-        return np.asarray(view.psi @ (self._half @ normals(rng, len(self.theta))))
+    def draw(self, points: DesignPoints, view: Reading | list[Reading], rng: Generators) -> Array:
+        return np.asarray(self._psi(points, view) @ (self._half @ normals(rng, len(self.theta))))
 
-    def perturb(self, view: Reading, rng: Generators) -> Array:
+    def perturb(self, points: DesignPoints, view: Reading | list[Reading], rng: Generators) -> Array:
         values, vectors = np.linalg.eigh(self._sums.squares)
         moved = vectors @ (np.sqrt(np.maximum(values, 0.0)) * normals(rng, len(values)))  # sum_s psi_s z_s
-        return np.asarray(view.psi @ (self._half @ (self._half.T @ moved)))
+        return np.asarray(self._psi(points, view) @ (self._half @ (self._half.T @ moved)))
 
-    def evidence(self, view: Reading, index: Index) -> Evidence:
-        phi = self._features._evaluate(self._actions[index][None], view.points)[0]  # (n, d)
+    def evidence(self, points: DesignPoints, view: Reading, index: Index) -> Evidence:
+        phi = self._features._evaluate(np.asarray(points.vectors[index])[None], view.contexts)[0]  # (n, d)
         away = phi - view.weights @ phi / view.weights.sum()
-        return Evidence(view.psi[index].copy(), (away.T * view.weights) @ away)
+        return Evidence(self._psi(points, view)[index].copy(), (away.T * view.weights) @ away)
 
     def learn(self, evidence: Evidence, reward: float | Array) -> None:
         psi, covariance = evidence
@@ -192,11 +215,6 @@ class NoisyLearner(LastingLearner):
         d = len(self.theta)
         if evidence.psi.shape != (d,) or evidence.covariance.shape != (d, d):
             raise ValueError("its rounds were seen with other features")
-
-    def with_actions(self, actions: Array, of: Indices) -> NoisyLearner:
-        out = copy.copy(self)
-        out._actions, out._design = actions, self._design.with_actions(actions, of)
-        return out
 
     def merge(self, other: NoisyLearner) -> None:
         self._add(other._sums)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from overcast._check import Array
+from overcast.models.base import Points
 from overcast.models.kernel.factor import Cholesky
 from overcast.models.kernel.learner import Evidence, KernelLearner, View
 
@@ -32,10 +33,10 @@ class Awaited:
         covariance = self._given_rewards(learner.covariance(rounds), self._half, self._rest)
         self._factor = Cholesky.of(covariance + learner.ridge / share * np.eye(len(rounds)))
 
-    def told(self, view: View, rest: Array) -> Array:
-        """Return by how much the variance of each action shrinks, (k,); `rest` (k,) is 1 - 1^T (K + lambda I)^-1 k."""
-        half = self._learner.half(view) if len(self._learner) else np.empty((0, len(rest)))
-        covariance = self._given_rewards(self._learner.between(self._rounds, view), half, rest)
+    def reduction(self, points: Points, view: View, rest: Array) -> Array:
+        """Return by how much the variance of each point shrinks, (k,); `rest` (k,) is 1 - 1^T (K + lambda I)^-1 k."""
+        half = self._learner.half(points, view) if len(self._learner) else np.empty((0, len(rest)))
+        covariance = self._given_rewards(self._learner.between(self._rounds, points, view), half, rest)
         return np.asarray((self._factor.solve(covariance) ** 2).sum(axis=0))
 
     def _given_rewards(self, prior: Array, half: Array, rest: Array) -> Array:

@@ -82,9 +82,10 @@ def fit_hyperparameters(model: Model, learner: Learner | None) -> Fitted:
     >>> from overcast.kernels import RBF, Product
     >>> model = KernelModel(Product(RBF(0.1), RBF(0.1)), ridge=1.0)
     >>> learner = model.start(np.array([[0.0], [1.0]]), 1)
+    >>> points = learner.at(np.array([[0.0], [1.0]]))
     >>> for i in range(30):  # the second action pays what is forecast, up to noise; the first pays nothing
     ...     c, noise = math.cos(i), 0.1 * math.sin(9 * i)
-    ...     learner.learn(learner.evidence(learner.view(Gaussian([c], 0.01)), i % 2), i % 2 * c + noise)
+    ...     learner.learn(learner.evidence(points, learner.view(Gaussian([c], 0.01)), i % 2), i % 2 * c + noise)
     >>> fit = fit_hyperparameters(model, learner)
     >>> 0.05 < fit.noise < 0.1  # it was 0.07
     True

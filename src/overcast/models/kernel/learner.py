@@ -8,19 +8,20 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from overcast import _records
 from overcast._check import Array
-from overcast._linalg import Indices
+from overcast._units import Vectors
 from overcast.beliefs.base import Belief, Beliefs, Generators
 from overcast.beliefs.cloud import Cloud
-from overcast.features.design import Index, gathered
+from overcast.features.design import Index
 from overcast.kernels.base import Kernel
-from overcast.models.base import Estimate, LastingLearner, Parameters, normals
+from overcast.models.base import Estimate, LastingLearner, Parameters, Points, normals
 from overcast.models.kernel.factor import Cholesky
 from overcast.models.kernel.past import Past, room
 
@@ -41,6 +42,32 @@ class View(NamedTuple):
 
     clouds: tuple[Cloud, ...]
     squares: tuple[float, ...]
+
+
+class Tables:
+    """The action kernels at some points: of each point with itself, with the actions taken, and with each other."""
+
+    def __init__(self, points: Points, kernels: Sequence[Kernel]) -> None:
+        self.points, self.vectors, self._kernels = points, np.asarray(points.vectors), kernels
+        self.diagonals = [kernel.diagonal(self.vectors) for kernel in kernels]  # (k,) each
+        self._rows = [np.empty((0, len(points))) for _ in kernels]  # of actions taken, with room for more
+        self._known = 0
+        self._grams: list[Array] | None = None
+
+    def rows(self, taken: Array) -> list[Array]:
+        """Return the kernels between the actions taken (u, a) and the points, (u, k) each."""
+        for u in range(self._known, len(taken)):  # one by one, so that the last digit does not depend on their number
+            for j, kernel in enumerate(self._kernels):
+                self._rows[j] = room(self._rows[j], u + 1)
+                self._rows[j][u] = kernel._evaluate(taken[u : u + 1], self.vectors)[0]
+        self._known = len(taken)
+        return [rows[: self._known] for rows in self._rows]
+
+    def grams(self) -> list[Array]:
+        """Return the kernels between the points, (k, k) each."""
+        if self._grams is None:
+            self._grams = [np.asarray(kernel._evaluate(self.vectors, self.vectors)) for kernel in self._kernels]
+        return self._grams
 
 
 class Evidence(NamedTuple):
@@ -67,15 +94,14 @@ class KernelLearner(KeepsRounds):
 
     evidence_type = Evidence
 
-    def __init__(self, model: KernelModel, actions: Array, context_dim: int) -> None:
+    def __init__(self, model: KernelModel, reference: Vectors, context_dim: int) -> None:
         assert model.kernel is not None
         assert model.ridge is not None
-        self.model, self.kernel, self.ridge, self._actions = model, model.kernel, model.ridge, actions
-        self._terms = self.kernel.terms(actions.shape[1])
+        self.model, self.kernel, self.ridge, a = model, model.kernel, model.ridge, reference.shape[1]
+        self._terms = self.kernel.terms(a)
         for kernel, _ in self._terms:  # kernels that do not fit raise now, before anything is learnt
-            _try(kernel, actions[:1])
+            _try(kernel, np.asarray(reference[:1]))
         self._dims = [_try(kernel, np.zeros((1, context_dim))) for _, kernel in self._terms]  # of embedded contexts
-        self._diagonals = [kernel.diagonal(actions) for kernel, _ in self._terms]  # (k,) each
         #: the beliefs of all rounds, embedded for each term of the kernel
         self.past = [Past(kernel) for _, kernel in self._terms]
         self._factor = Cholesky()
@@ -85,13 +111,12 @@ class KernelLearner(KeepsRounds):
         self._squares = np.empty((0, len(self._terms)))  # of each round's embeddings, with room for more
         self._grams_of_rounds: list[Array] | None = None  # the rows of K up to the diagonal, if they are kept
         self._taken: dict[bytes, int] = {}  # the place of each action that was ever taken, by its vector
-        self._vectors = np.empty((0, actions.shape[1]))  # of the actions taken, with room for more
+        self._vectors = np.empty((0, a))  # of the actions taken, with room for more
         self._own: list[list[float]] = []  # k(x, x) of the actions taken, for each term
-        self._rows = [np.empty((0, len(actions))) for _ in self._terms]  # action kernels, actions taken by all
-        self._among = [np.empty((0, 0)) for _ in self._terms]  # the same among the actions taken
-        self._grams: list[Array] | None = None  # of the action kernels, (k, k) each, made when a draw needs them
+        self._among = [np.empty((0, 0)) for _ in self._terms]  # action kernels among the actions taken
+        self._tables: Tables | None = None  # of the latest points asked about
         self._trace = 0.0
-        self._latest: tuple[View, Array] | None = None  # the latest belief estimated, and L^-1 k_t(x) of all actions
+        self._latest: tuple[Points, View, Array] | None = None  # the latest question, and L^-1 k_t(x) of all points
         #: the largest number that was added to lambda because lambda was lost in rounding
         self.jitter = 0.0
 
@@ -148,25 +173,43 @@ class KernelLearner(KeepsRounds):
         assert model.ridge is not None
         out.model, out.kernel, out.ridge, out._latest = model, model.kernel, model.ridge, None
         if model.kernel != self.kernel:
-            out._terms = model.kernel.terms(self._actions.shape[1])
-            out._diagonals = [kernel.diagonal(self._actions) for kernel, _ in out._terms]
+            out._terms = model.kernel.terms(self.taken.shape[1])
             out.past = [past.under(kernel) for past, (_, kernel) in zip(self.past, out._terms, strict=True)]
-            out._rows = [np.asarray(kernel._evaluate(self.taken, self._actions)) for kernel, _ in out._terms]
             out._among = [np.asarray(kernel._evaluate(self.taken, self.taken)) for kernel, _ in out._terms]
             out._own = [out._of_itself(action) for action in self.taken]
-            out._grams = None
+            out._tables = None
         out._trace = float(gram.trace())
         out._factor = Cholesky.of(gram + model.ridge * np.eye(len(gram)))
         out._rewards = np.array(rewards)
         out._whitened = out._factor.solve(out._rewards[:, None])[:, 0]
         return out
 
-    def view(self, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> View:
-        assert isinstance(beliefs, Belief)
+    def at(self, vectors: Vectors) -> Points:
+        return Points(vectors)
+
+    def tables(self, points: Points) -> Tables:
+        """Return the action kernels at points, and keep them until others are asked about."""
+        if self._tables is None or self._tables.points is not points:
+            self._tables = Tables(points, [kernel for kernel, _ in self._terms])
+        return self._tables
+
+    @overload
+    def view(self, beliefs: Belief, samples: int | None = None, rng: Any = None) -> View: ...
+
+    @overload
+    def view(self, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> View | list[View]: ...
+
+    def view(self, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> View | list[View]:
+        if not isinstance(beliefs, Belief):
+            rngs = repeat(rng) if rng is None else rng  # one for each belief
+            return [self._view(belief, samples, own) for belief, own in zip(beliefs.singles(), rngs, strict=False)]
+        return self._view(beliefs, samples, rng)
+
+    def _view(self, belief: Belief, samples: int | None, rng: Any) -> View:
         if samples is None:
-            clouds = [kernel.embed(beliefs) for _, kernel in self._terms]
+            clouds = [kernel.embed(belief) for _, kernel in self._terms]
         else:
-            draws, weights = beliefs.sample(samples, rng), np.full(samples, 1.0 / samples)
+            draws, weights = belief.sample(samples, rng), np.full(samples, 1.0 / samples)
             clouds = [kernel.embed_points(draws, weights) for _, kernel in self._terms]
         for cloud in clouds:
             largest = max(float(cloud.centres.max()), -float(cloud.centres.min()))
@@ -179,38 +222,58 @@ class KernelLearner(KeepsRounds):
         """Return the view of a belief that is embedded for each term of the kernel."""
         return View(tuple(clouds), tuple(past.square(cloud) for past, cloud in zip(self.past, clouds, strict=True)))
 
-    def estimate(self, view: View) -> Estimate:
-        own = self.squares(view)
+    def estimate(self, points: Points, view: View | list[View]) -> Estimate:
+        if isinstance(view, list):
+            means, widths = zip(*(self.estimate(points, one) for one in view), strict=True)
+            return Estimate(np.stack(means), np.stack(widths))
+        own = self.squares(points, view)
         if not len(self):
             return Estimate(np.zeros(len(own)), np.sqrt(own / self.ridge))
-        half = self.half(view)
+        half = self.half(points, view)
         mean = self.whitened @ half
         squares = own - np.einsum("tk,tk->k", half, half)
         if not squares.min() >= -ROUNDING * (self._trace + own.max() + self.ridge):
             raise self._not_positive(f"a squared width of {squares.min() / self.ridge:.3g}")
         return Estimate(mean, np.sqrt(np.maximum(squares, 0.0) / self.ridge))
 
-    def prior(self, view: View) -> Array:
-        return np.sqrt(self.squares(view) / self.ridge)
+    def prior(self, points: Points, view: View | list[View]) -> Array:
+        if isinstance(view, list):
+            return np.stack([self.prior(points, one) for one in view])
+        return np.sqrt(self.squares(points, view) / self.ridge)
 
-    def noise(self, view: View) -> Array:
-        return np.ones(len(self._actions))
+    def noise(self, points: Points, view: View | list[View]) -> Array:
+        return np.ones((len(view), len(points)) if isinstance(view, list) else len(points))
 
-    def draw(self, view: View, rng: Generators) -> Array:
-        """Use a Cholesky factor of the posterior covariance of all actions, which takes k^3 / 3 operations."""
-        if self._grams is None:
-            self._grams = [np.asarray(kernel._evaluate(self._actions, self._actions)) for kernel, _ in self._terms]
-        covariance = np.asarray(sum(gram * square for gram, square in zip(self._grams, view.squares, strict=True)))
+    def draw(self, points: Points, view: View | list[View], rng: Generators) -> Array:
+        """Use a Cholesky factor of the joint posterior covariance, which takes (n k)^3 / 3 operations."""
+        views = view if isinstance(view, list) else [view]
+        covariance = self._prior_covariance(points, views)
         rounding = ROUNDING * (self._trace + float(np.diagonal(covariance).max()) + self.ridge)
         if len(self):
-            half = self.half(view)
+            half = np.concatenate([self.half(points, one) for one in views], axis=1)
             covariance = covariance - half.T @ half
-        return (self._root(covariance, rounding) @ normals(rng, len(covariance))) / math.sqrt(self.ridge)
+        drawn = (self._root(covariance, rounding) @ normals(rng, len(covariance))) / math.sqrt(self.ridge)
+        return drawn.reshape(len(views), len(points)) if isinstance(view, list) else drawn
 
-    def perturb(self, view: View, rng: Generators) -> Array:
+    def _prior_covariance(self, points: Points, views: Sequence[View]) -> Array:
+        """Return the inner products of the embeddings of all points under n beliefs, (n k, n k)."""
+        total = np.zeros((len(views) * len(points),) * 2)
+        for j, gram in enumerate(self.tables(points).grams()):
+            if len(views) == 1:
+                total += gram * views[0].squares[j]
+                continue
+            clouds = [one.clouds[j] for one in views]
+            others = self.past[j].of(clouds)
+            total += np.kron(np.stack([others.direct(cloud) for cloud in clouds]), gram)
+        return total
+
+    def perturb(self, points: Points, view: View | list[View], rng: Generators) -> Array:
         if not len(self):
-            return np.zeros(len(self._actions))
-        return np.asarray(self._factor.solve(normals(rng, len(self))[:, None])[:, 0] @ self.half(view))
+            return np.zeros(self.noise(points, view).shape)
+        z = self._factor.solve(normals(rng, len(self))[:, None])[:, 0]
+        if isinstance(view, list):
+            return np.stack([z @ self.half(points, one) for one in view])
+        return np.asarray(z @ self.half(points, view))
 
     def _root(self, covariance: Array, rounding: float) -> Array:
         """Return the Cholesky factor of a covariance (k, k) that may be singular and is known up to `rounding`.
@@ -222,43 +285,44 @@ class KernelLearner(KeepsRounds):
                 return np.linalg.cholesky(covariance + jitter * np.eye(len(covariance)))
         raise self._not_positive(f"an eigenvalue of {np.linalg.eigvalsh(covariance)[0]:.3g} between the actions")
 
-    def half(self, view: View) -> Array:
-        """Return L^-1 k_t(x) for all actions, (t, k), and keep it until the next round is learnt."""
-        if self._latest is None or self._latest[0] is not view:
-            self._latest = view, self._solve(view)
-        return self._latest[1]
+    def half(self, points: Points, view: View) -> Array:
+        """Return L^-1 k_t(x) for all points, (t, k), and keep it until the next round is learnt."""
+        if self._latest is None or self._latest[0] is not points or self._latest[1] is not view:
+            self._latest = points, view, self._solve(points, view)
+        return self._latest[2]
 
-    def squares(self, view: View) -> Array:
-        """Return s_t(x), the squared norms of the embeddings of all actions, (k,)."""
-        squares = np.asarray(sum(own * square for own, square in zip(self._diagonals, view.squares, strict=True)))
+    def squares(self, points: Points, view: View) -> Array:
+        """Return s_t(x), the squared norms of the embeddings of all points, (k,)."""
+        each = zip(self.tables(points).diagonals, view.squares, strict=True)
+        squares = np.asarray(sum(own * square for own, square in each))
         if not np.isfinite(squares).all():
             raise ValueError(f"KernelModel: {self._names} must give finite numbers, got others; scale the contexts")
         if squares.min() < 0.0:
             raise self._not_positive(f"a squared norm of {squares.min():.3g}")
         return squares
 
-    def _solve(self, view: View) -> Array:
-        """Return L^-1 k_t(x) for all actions, (t, k).
+    def _solve(self, points: Points, view: View) -> Array:
+        """Return L^-1 k_t(x) for all points, (t, k).
 
         Rounds that took the same action have the same row of the action kernel. So k_t = S R, where R holds the
-        distinct rows, and L is solved for the columns of S if they are fewer than the actions.
+        distinct rows, and L is solved for the columns of S if they are fewer than the points.
         """
-        t, u, k = len(self), len(self._taken), len(self._actions)
+        t, u, k = len(self), len(self._taken), len(points)
         products = [past.inner(cloud) for past, cloud in zip(self.past, view.clouds, strict=True)]
-        place = self.place
+        place, tables = self.place, self.tables(points).rows(self.taken)
         if u * len(products) < k:
             columns = np.zeros((t, u * len(products)))
             for j, product in enumerate(products):
                 columns[np.arange(t), j * u + place] = product
-            return np.asarray(self._factor.solve(columns) @ np.concatenate([rows[:u] for rows in self._rows]))
-        cross = self._rows[0].take(place, axis=0)
+            return np.asarray(self._factor.solve(columns) @ np.concatenate(tables))
+        cross = tables[0].take(place, axis=0)
         cross *= products[0][:, None]
-        for rows, product in zip(self._rows[1:], products[1:], strict=True):
+        for rows, product in zip(tables[1:], products[1:], strict=True):
             cross += rows[place] * product[:, None]
         return self._factor.solve(cross)
 
-    def evidence(self, view: View, index: Index) -> Evidence:
-        return Evidence(self._actions[int(index)], view)
+    def evidence(self, points: Points, view: View, index: Index) -> Evidence:
+        return Evidence(np.asarray(points.vectors[int(index)]), view)
 
     def square_of(self, evidence: Evidence) -> float:
         """Return the squared norm of the embedding of a round."""
@@ -301,9 +365,7 @@ class KernelLearner(KeepsRounds):
         cross = self._cross(evidence) if self._grams_of_rounds is not None else np.empty(0)
         self._append(evidence, reward, self.square_of(evidence), cross, self._evaluated(evidence.action))
 
-    def _append(
-        self, evidence: Evidence, reward: float, own: float, cross: Array, new: list[tuple[Array, Array]] | None
-    ) -> None:
+    def _append(self, evidence: Evidence, reward: float, own: float, cross: Array, new: list[Array] | None) -> None:
         action, view = evidence
         t, u = len(self), len(self._taken)
         if new is not None:
@@ -311,9 +373,7 @@ class KernelLearner(KeepsRounds):
             self._vectors = room(self._vectors, u + 1)
             self._vectors[u] = action
             self._own.append(self._of_itself(action))
-            for j, (row, among) in enumerate(new):
-                self._rows[j] = room(self._rows[j], u + 1)
-                self._rows[j][u] = row
+            for j, among in enumerate(new):
                 self._among[j] = _square_room(self._among[j], u + 1)
                 self._among[j][u, : u + 1] = self._among[j][: u + 1, u] = among
         self._place, self._rewards = room(self._place, t + 1), room(self._rewards, t + 1)
@@ -328,19 +388,19 @@ class KernelLearner(KeepsRounds):
         self._size += 1
         self._latest = None
 
-    def _evaluated(self, action: Array) -> list[tuple[Array, Array]] | None:
-        """Return the kernels between an action and all (k,), and those taken and itself; None if it was taken."""
+    def _evaluated(self, action: Array) -> list[Array] | None:
+        """Return the kernels between an action and those taken and itself, (u + 1,) each; None if it was taken."""
         if action.tobytes() in self._taken:
             return None
-        both, terms = np.concatenate([self.taken, action[None]]), enumerate(self._terms)
-        return [(self._row(j, action), np.asarray(own._evaluate(action[None], both)[0])) for j, (own, _) in terms]
+        both = np.concatenate([self.taken, action[None]])
+        return [np.asarray(kernel._evaluate(action[None], both)[0]) for kernel, _ in self._terms]
 
-    def _row(self, term: int, action: Array) -> Array:
-        """Return the action kernel between one action and all, (k,)."""
-        place = self._taken.get(action.tobytes())
+    def _row(self, term: int, action: Array, points: Points) -> Array:
+        """Return the action kernel between one action and all points, (k,)."""
+        place, tables = self._taken.get(action.tobytes()), self.tables(points)
         if place is not None:
-            return np.asarray(self._rows[term][place])
-        return np.asarray(self._terms[term][0]._evaluate(action[None], self._actions)[0])
+            return np.asarray(tables.rows(self.taken)[term][place])
+        return np.asarray(self._terms[term][0]._evaluate(action[None], tables.vectors)[0])
 
     def _to_taken(self, term: int, action: Array) -> Array:
         """Return the action kernel between one action and those that were taken, (u,)."""
@@ -364,12 +424,12 @@ class KernelLearner(KeepsRounds):
             return np.empty((0, len(rounds)))
         return self._factor.solve(np.stack([self._cross(one) for one in rounds], axis=1))
 
-    def between(self, rounds: Sequence[Evidence], view: View) -> Array:
-        """Return the inner products of the embeddings of other rounds with those of all actions, (n, k)."""
-        out = np.zeros((len(rounds), len(self._actions)))
+    def between(self, rounds: Sequence[Evidence], points: Points, view: View) -> Array:
+        """Return the inner products of the embeddings of other rounds with those of all points, (n, k)."""
+        out = np.zeros((len(rounds), len(points)))
         for j, (past, cloud) in enumerate(zip(self.past, view.clouds, strict=True)):
             others = past.of([own.clouds[j] for _, own in rounds])
-            out += others.direct(cloud)[:, None] * np.stack([self._row(j, action) for action, _ in rounds])
+            out += others.direct(cloud)[:, None] * np.stack([self._row(j, action, points) for action, _ in rounds])
         return out
 
     def covariance(self, rounds: Sequence[Evidence]) -> Array:
@@ -381,25 +441,10 @@ class KernelLearner(KeepsRounds):
             out += of_actions._evaluate(actions, actions) * inner
         return out
 
-    def with_actions(self, actions: Array, of: Indices) -> KernelLearner:
-        out, new = copy.copy(self), actions[of < 0]
-        out._actions, out._grams, out._latest = actions, None, None
-        out._taken, out._among, out._own = dict(self._taken), list(self._among), list(self._own)
-        kernels = [kernel for kernel, _ in self._terms]
-        if len(new):
-            fresh = [kernel.diagonal(new) for kernel in kernels]
-            rows = [np.asarray(kernel._evaluate(self.taken, new)) for kernel in kernels]
-        else:
-            fresh, rows = [np.empty(0)] * len(kernels), [np.empty((len(self._taken), 0))] * len(kernels)
-        out._diagonals = [gathered(old, of, more) for old, more in zip(self._diagonals, fresh, strict=True)]
-        u = len(self._taken)
-        out._rows = [gathered(old[:u].T, of, more.T).T.copy() for old, more in zip(self._rows, rows, strict=True)]
-        return out
-
     def _add_jitter(self, jitter: float) -> None:
         if not self.jitter:
             text = f"KernelModel: ridge={self.ridge:g} is lost in rounding; {jitter:.3g} was added to it"
-            warnings.warn(text, RuntimeWarning, stacklevel=4)  # at the line that told the bandit to learn
+            warnings.warn(text, RuntimeWarning, stacklevel=5)  # at the line that told the bandit to learn
         self.jitter = max(self.jitter, jitter)
 
     def norm(self, evidence: Evidence) -> Array:
@@ -447,7 +492,7 @@ class KernelLearner(KeepsRounds):
             self.learn(evidence, float(reward))
 
     def check(self, evidence: Evidence) -> None:
-        if np.shape(evidence.action) != self._actions.shape[1:]:
+        if np.shape(evidence.action) != self._vectors.shape[1:]:
             raise ValueError("its rounds were learnt with other actions")
         clouds, squares = evidence.view
         if len(clouds) != len(self._dims) or len(squares) != len(self._dims):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from overcast import _check
-from overcast._check import Array
+from overcast._units import Vectors
 from overcast.kernels.base import AnyKernel, check_joint
 from overcast.models.base import Model
 from overcast.models.kernel.learner import KeepsRounds, KernelLearner
@@ -64,9 +64,9 @@ class KernelModel(Model):
     def theory_ridge(self) -> float | None:
         return self.ridge
 
-    def start(self, actions: Array, context_dim: int) -> KeepsRounds:
+    def start(self, reference: Vectors, context_dim: int) -> KeepsRounds:
         learner = UntunedLearner if self.ridge is None else KernelLearner
-        return learner(self, actions, context_dim)
+        return learner(self, reference, context_dim)
 
     def __repr__(self) -> str:
         given = (field.name for field in fields(self) if getattr(self, field.name) is not None)

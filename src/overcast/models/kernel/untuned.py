@@ -7,18 +7,18 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
 from overcast import _records
 from overcast._check import Array
-from overcast._linalg import Indices
-from overcast.beliefs.base import Beliefs, Generators
+from overcast._units import Vectors
+from overcast.beliefs.base import Belief, Beliefs, Generators
 from overcast.beliefs.cloud import Cloud
 from overcast.features.design import Index
 from overcast.kernels.base import AnyKernel
-from overcast.models.base import Estimate, Parameters, normals
+from overcast.models.base import Estimate, Parameters, Points, normals
 from overcast.models.kernel.awaited import Awaited
 from overcast.models.kernel.learner import Evidence, KeepsRounds, KernelLearner
 from overcast.models.kernel.learner import View as Embedded
@@ -56,9 +56,9 @@ class UntunedLearner(KeepsRounds):
 
     evidence_type = Seen
 
-    def __init__(self, model: KernelModel, actions: Array, context_dim: int) -> None:
-        self.model, self._actions, self._dim = model, actions, context_dim
-        self._lengths = Lengths(actions, context_dim) if model.kernel is None else None
+    def __init__(self, model: KernelModel, reference: Vectors, context_dim: int) -> None:
+        self.model, self._reference_action, self._dim = model, np.asarray(reference[:1]), context_dim
+        self._lengths = Lengths(np.asarray(reference), context_dim) if model.kernel is None else None
         #: the rounds so far, and the rewards above `reference`
         self.inner = self._fresh(1.0)
         self._rewards = np.empty(0)  # as they came, with room for more
@@ -74,7 +74,7 @@ class UntunedLearner(KeepsRounds):
 
     def _fresh(self, ridge: float) -> KernelLearner:
         """Return a learner that has seen nothing, under the present kernel."""
-        out = KernelLearner(replace(self.model, kernel=self._kernel, ridge=ridge), self._actions, self._dim)
+        out = KernelLearner(replace(self.model, kernel=self._kernel, ridge=ridge), self._reference_action, self._dim)
         if self._lengths is None:
             out.keep_gram()  # which stays the same whatever the ridge
         return out
@@ -105,8 +105,19 @@ class UntunedLearner(KeepsRounds):
         ones = self._whole
         return self._reference + (float(ones @ self.inner.whitened) / float(ones @ ones) if len(self) else 0.0)
 
-    def view(self, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> View:
+    def at(self, vectors: Vectors) -> Points:
+        return self.inner.at(vectors)
+
+    @overload
+    def view(self, beliefs: Belief, samples: int | None = None, rng: Any = None) -> View: ...
+
+    @overload
+    def view(self, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> View | list[View]: ...
+
+    def view(self, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> View | list[View]:
         embedded = self.inner.view(beliefs, samples, rng)
+        if isinstance(embedded, list):
+            return [one.clouds for one in embedded]
         self._latest = embedded.clouds, embedded
         return embedded.clouds
 
@@ -116,22 +127,25 @@ class UntunedLearner(KeepsRounds):
             self._latest = view, self.inner.embedded(view)
         return self._latest[1]
 
-    def estimate(self, view: View) -> Estimate:
+    def estimate(self, points: Points, view: View | list[View]) -> Estimate:
+        if isinstance(view, list):
+            means, widths = zip(*(self.estimate(points, one) for one in view), strict=True)
+            return Estimate(np.stack(means), np.stack(widths))
         own = self._embedded(view)
-        mean, width = self.inner.estimate(own)
-        rest, squares = self._rest(own), width * width
+        mean, width = self.inner.estimate(points, own)
+        rest, squares = self._rest(points, own), width * width
         if len(self):
             squares += rest * rest * (1.0 / (self.inner.ridge * float(self._whole @ self._whole)))
         if self._awaited is not None:
-            squares = np.maximum(squares - self._awaiting().told(own, rest) / self.inner.ridge, 0.0)
+            squares = np.maximum(squares - self._awaiting().reduction(points, own, rest) / self.inner.ridge, 0.0)
         mean = self._reference + mean + (self.level - self._reference) * rest
         return Estimate(mean, math.sqrt(self._noise2) * np.sqrt(squares))
 
-    def _rest(self, own: Embedded) -> Array:
-        """Return 1 - 1^T (K + lambda I)^-1 k_t(x), the share of the level in the mean of each action, (k,)."""
+    def _rest(self, points: Points, own: Embedded) -> Array:
+        """Return 1 - 1^T (K + lambda I)^-1 k_t(x), the share of the level in the mean of each point, (k,)."""
         if not len(self):
-            return np.ones(len(self._actions))
-        return np.asarray(1.0 - self._whole @ self.inner.half(own))
+            return np.ones(len(points))
+        return np.asarray(1.0 - self._whole @ self.inner.half(points, own))
 
     def awaiting(self, evidence: Sequence[Seen], share: float = 1.0) -> UntunedLearner:
         out = copy.copy(self)
@@ -146,8 +160,8 @@ class UntunedLearner(KeepsRounds):
             self._told = Awaited(self.inner, own, share, self._whole)
         return self._told
 
-    def evidence(self, view: View, index: Index) -> Seen:
-        return Seen(self._actions[int(index)], view)
+    def evidence(self, points: Points, view: View, index: Index) -> Seen:
+        return Seen(np.asarray(points.vectors[int(index)]), view)
 
     def learn(self, evidence: Seen, reward: float | Array) -> None:
         if len(self) + 1 < self._due:
@@ -214,17 +228,21 @@ class UntunedLearner(KeepsRounds):
         self.inner = self.inner.under(model, gram, rewards - reference)
         self._reference, self._ones = reference, self.inner.factor.solve(np.ones((len(rewards), 1)))[:, 0]
 
-    def with_actions(self, actions: Array, of: Indices) -> UntunedLearner:
-        out = copy.copy(self)
-        out._actions, out.inner, out._latest = actions, self.inner.with_actions(actions, of), None
-        if self._lengths is not None:
-            out._lengths = self._lengths.seeing(actions)
-            if out._lengths.kernel != self._lengths.kernel:
-                if len(self):
-                    out._refit()
-                else:
-                    out.inner = out._fresh(1.0)
-        return out
+    def extend(self, reference: Vectors) -> None:
+        if self._lengths is None:
+            return
+        lengths, before = self._lengths.seeing(np.asarray(reference)), copy.copy(self)
+        if lengths.kernel == self._lengths.kernel:
+            return
+        try:
+            self._lengths = lengths
+            if len(self):
+                self._refit()
+            else:
+                self.inner, self._latest = self._fresh(1.0), None
+        except BaseException:
+            self.__dict__ = vars(before)
+            raise
 
     @property
     def log_det(self) -> float:
@@ -242,27 +260,37 @@ class UntunedLearner(KeepsRounds):
     def parameters(self) -> Parameters:
         return Parameters(math.sqrt(self._noise2), self.inner.ridge) if self._scaled else Parameters()
 
-    def prior(self, view: View) -> Array:
-        return math.sqrt(self._noise2) * self.inner.prior(self._embedded(view))
+    def prior(self, points: Points, view: View | list[View]) -> Array:
+        if isinstance(view, list):
+            return np.stack([self.prior(points, one) for one in view])
+        return math.sqrt(self._noise2) * self.inner.prior(points, self._embedded(view))
 
-    def noise(self, view: View) -> Array:
-        return np.full(len(self._actions), math.sqrt(self._noise2))
+    def noise(self, points: Points, view: View | list[View]) -> Array:
+        shape = (len(view), len(points)) if isinstance(view, list) else (len(points),)
+        return np.full(shape, math.sqrt(self._noise2))
 
-    def draw(self, view: View, rng: Generators) -> Array:
-        own = self._embedded(view)
-        drawn = self.inner.draw(own, rng)
+    def draw(self, points: Points, view: View | list[View], rng: Generators) -> Array:
+        several = isinstance(view, list)
+        own = [self.inner.embedded(one) for one in view] if isinstance(view, list) else [self._embedded(view)]
+        drawn = self.inner.draw(points, own if several else own[0], rng)
         if len(self):
             size = 1.0 / math.sqrt(self.inner.ridge * float(self._whole @ self._whole))
-            drawn = drawn + size * float(normals(rng, 1)[0]) * self._rest(own)
+            rest = np.stack([self._rest(points, one) for one in own])
+            drawn = drawn + size * float(normals(rng, 1)[0]) * (rest if several else rest[0])
         return math.sqrt(self._noise2) * drawn
 
-    def perturb(self, view: View, rng: Generators) -> Array:
+    def perturb(self, points: Points, view: View | list[View], rng: Generators) -> Array:
         if not len(self):
-            return np.zeros(len(self._actions))
-        own, ones = self._embedded(view), self._whole
+            return np.zeros(self.noise(points, view).shape)
+        ones = self._whole
         z = self.inner.factor.solve(normals(rng, len(self))[:, None])[:, 0]
-        moved = z @ self.inner.half(own) + float(z @ ones) / float(ones @ ones) * self._rest(own)
-        return np.asarray(math.sqrt(self._noise2) * moved)
+
+        def moved(one: View) -> Array:
+            own = self._embedded(one)
+            level = float(z @ ones) / float(ones @ ones)
+            return math.sqrt(self._noise2) * (z @ self.inner.half(points, own) + level * self._rest(points, own))
+
+        return np.stack([moved(one) for one in view]) if isinstance(view, list) else moved(view)
 
     def norm(self, evidence: Seen) -> Array:
         return self.inner.norm(Evidence(evidence.action, self._embedded(evidence.clouds)))

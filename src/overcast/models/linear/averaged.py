@@ -12,7 +12,7 @@ import numpy as np
 from overcast._check import Array
 from overcast._linalg import upper
 from overcast.features.design import Row
-from overcast.features.standard import Frame, Moments, full, turned
+from overcast.features.standard import Frame, Moments, full
 from overcast.models.base import too_large
 from overcast.models.linear.rows import Rows
 from overcast.models.linear.weighted import SCALES, SMALLEST_SIZE, SUMS, Settings, Weighted
@@ -120,7 +120,7 @@ class Averaged(Weighted):
             self._pause = 1
 
     def _seen(self, psi: Array) -> Array:
-        return psi if self.frame is None else turned(self.frame.matrix, psi)
+        return psi if self.frame is None else self.frame.turn_features(psi)
 
     def _of_rows(self, moment: Array) -> Array:
         if self.frame is None:

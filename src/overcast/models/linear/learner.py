@@ -1,10 +1,10 @@
-"""The learner of the linear model: a design, which knows beliefs and actions, and a fit, which knows rewards."""
+"""The learner of the linear model: a design, which knows beliefs and features, and a fit, which knows rewards."""
 
 from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,9 @@ from scipy.linalg.blas import ddot
 
 from overcast._check import Array
 from overcast._linalg import Indices, root
+from overcast._units import Vectors
 from overcast.beliefs.base import Beliefs, Generators
-from overcast.features.design import Design, Index, Row, View
+from overcast.features.design import Design, DesignPoints, Index, Row, View
 from overcast.features.disjoint import DisjointDesign
 from overcast.models.base import Estimate, LastingLearner, Parameters, normals, too_large
 from overcast.models.linear.fit import Fit
@@ -33,21 +34,34 @@ class LinearLearner(LastingLearner):
     evidence_type = Row
 
     def __init__(self, design: Design, fit: Fit) -> None:
-        self.design = design
-        self.fit = fit
+        self.design, self.fit, self.leading = design, fit, fit.leading
         d = design.shape[-1]
         self._last: tuple[View, Fit] | None = None  # the latest view, and the fit for decisions about it
         self._awaited: tuple[Sequence[Row], float] | None = None
-        self.heavy = design.k * d * d > MATRICES or max(design.k, d) * d > VECTORS
         if design.stacks:
             self.stack = max(1, STACKED // (d * d if fit.aware else d))
+
+    def at(self, vectors: Vectors) -> DesignPoints:
+        return self.design.at(vectors)
+
+    def heavy(self, points: DesignPoints) -> bool:
+        k, d = len(points), self.design.shape[-1]
+        return k * d * d > MATRICES or max(k, d) * d > VECTORS
 
     def view(self, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> View:
         return self.design.view(beliefs, samples, rng)
 
-    def estimate(self, view: View) -> Estimate:
+    def estimate(self, points: DesignPoints, view: View) -> Estimate:
+        if self._apart(view):
+            each = [self.estimate(points, one) for one in view.each()]
+            means, widths = zip(*each, strict=True)
+            return Estimate(np.stack(means), np.stack(widths))
         fit, view = self._seeing(view)
-        return Estimate(self.design.along(view, fit.theta), root(self.design.quadratic(view, fit.inverse)))
+        return Estimate(points.along(view, fit.theta), root(points.quadratic(view, fit.inverse)))
+
+    def _apart(self, view: View) -> bool:
+        """Return whether each of several beliefs has a fit of its own, so that they must be asked about one by one."""
+        return self.fit.young and len(view.beliefs.leading) > len(self.leading)
 
     def _seeing(self, view: View) -> tuple[Fit, View]:
         """Return the fit for decisions about a belief, and the belief's view in the fit's features."""
@@ -71,8 +85,8 @@ class LinearLearner(LastingLearner):
         out._last, out._awaited = None, (evidence, share)
         return out
 
-    def evidence(self, view: View, index: Index) -> Row:
-        row = self.design.row(view, index, self.fit.aware)
+    def evidence(self, points: DesignPoints, view: View, index: Index) -> Row:
+        row = points.row(view, index, self.fit.aware)
         # A decision that cannot be learnt is not made.
         sound = row.psi.ndim > 1 or (_finite(row.psi) and (row.cov is None or _finite(row.cov)))
         if sound and row.seen is not None and row.psi.ndim == 1:
@@ -90,14 +104,16 @@ class LinearLearner(LastingLearner):
         self._last = None
         self.fit.add_all(evidence, rewards)
 
-    def with_actions(self, actions: Array, of: Indices) -> LinearLearner:
-        out = LinearLearner(self.design.with_actions(actions, of), self.fit)
-        before, now = self.design, out.design
-        if isinstance(before, DisjointDesign) and isinstance(now, DisjointDesign):
-            blocks = _continued(before.blocks, now.blocks, of, self.fit.shape[0], now.shape[0])
-            if len(blocks) > self.fit.shape[0] or (blocks != np.arange(len(blocks))).any():
-                out.fit = self.fit.with_blocks(blocks, now.frame)
-        return out
+    def relabel(self, of: Indices) -> None:
+        design = self.design
+        if not isinstance(design, DisjointDesign):
+            super().relabel(of)
+            return
+        if len(of) > design.shape[0]:
+            design = design.widened(len(of))
+        if len(of) > self.fit.shape[0] or (of != np.arange(len(of))).any():
+            self.fit = self.fit.with_blocks(of, design.frame)
+        self.design, self._last = design, None
 
     @property
     def log_det(self) -> float | Array:
@@ -135,29 +151,41 @@ class LinearLearner(LastingLearner):
     def parameters(self) -> Parameters:
         return Parameters(*self.fit.scales, dict(zip(self.design.names, self.theta.tolist(), strict=True)))
 
-    def prior(self, view: View) -> Array:
+    def prior(self, points: DesignPoints, view: View) -> Array:
+        if self._apart(view):
+            return np.stack([self.prior(points, one) for one in view.each()])
         fit, view = self._seeing(view)
-        return root(self.design.quadratic(view, fit.prior))
+        return root(points.quadratic(view, fit.prior))
 
-    def noise(self, view: View) -> Array:
+    def noise(self, points: DesignPoints, view: View) -> Array:
         """Return the standard deviations; before any reward, the noise is taken to be as strong as the signal."""
+        if self._apart(view):
+            return np.stack([self.noise(points, one) for one in view.each()])
         fit, _ = self._seeing(view)
-        variance = np.asarray(fit.noise2)
+        variance = np.asarray(fit.noise2)[..., None]
         if not np.all(fit.scaled):
-            variance = np.where(fit.scaled, variance, (self.prior(view) ** 2).mean(axis=-1))
-        of_context = np.zeros((*fit.leading, self.design.k))
+            signal = (self.prior(points, view) ** 2).mean(axis=-1, keepdims=True)
+            variance = np.where(np.asarray(fit.scaled)[..., None], variance, signal)
+        of_context = np.zeros((*view.beliefs.leading, len(points)))
         if fit.aware:
-            of_context = np.maximum(self.design.context_variance(view, fit.second_moment), 0.0)
+            of_context = np.maximum(points.context_variance(view, fit.second_moment), 0.0)
             of_context *= np.asarray(fit.kappa)[..., None]
-        return np.asarray(np.sqrt(of_context + variance[..., None]))
+        return np.asarray(np.sqrt(of_context + variance))
 
-    def draw(self, view: View, rng: Generators) -> Array:
-        fit, view = self._seeing(view)
-        return self.design.along(view, fit.draw(self._normals(rng)))
+    def draw(self, points: DesignPoints, view: View, rng: Generators) -> Array:
+        z = self._normals(rng)
+        return self._moved(points, view, lambda fit: fit.draw(z))
 
-    def perturb(self, view: View, rng: Generators) -> Array:
+    def perturb(self, points: DesignPoints, view: View, rng: Generators) -> Array:
+        z = self._normals(rng)
+        return self._moved(points, view, lambda fit: fit.perturb(z))
+
+    def _moved(self, points: DesignPoints, view: View, theta: Callable[[Fit], Array]) -> Array:
+        """Return psi^T theta of all points, for the theta that a fit gives."""
+        if self._apart(view):
+            return np.stack([self._moved(points, one, theta) for one in view.each()])
         fit, view = self._seeing(view)
-        return self.design.along(view, fit.perturb(self._normals(rng)))
+        return points.along(view, theta(fit))
 
     def _normals(self, rng: Generators) -> Array:
         """Return standard normal numbers in the shape of theta."""
@@ -197,16 +225,6 @@ class LinearLearner(LastingLearner):
             raise ValueError("its rounds were seen with other features")
         if evidence.block is not None and not 0 <= int(evidence.block) < blocks[0]:
             raise ValueError("its rounds were seen with other blocks of features")
-
-
-def _continued(before: Indices, now: Indices, of: Indices, blocks: int, total: int) -> Indices:
-    """Return the block that each of so many in `total` continues, -1 for none, from the blocks of actions (k,)."""
-    out = np.full(total, -1, dtype=np.intp)
-    known = of >= 0
-    out[now[known]] = before[of[known]]
-    idle = np.setdiff1d(np.flatnonzero(out[:blocks] < 0), out)  # blocks whose actions have other vectors now
-    out[idle] = idle
-    return out
 
 
 def _finite(values: Array) -> bool:

@@ -7,7 +7,8 @@ from functools import cached_property
 from typing import Literal
 
 from overcast import _check
-from overcast._check import Array
+from overcast._linalg import Indices
+from overcast._units import Vectors
 from overcast.features import Disjoint
 from overcast.features.base import FeatureMap, check_map
 from overcast.models.base import Model
@@ -91,14 +92,20 @@ class LinearModel(Model):
     def widened(self, a: int) -> LinearModel:
         return replace(self, features=self.features.widened(a))
 
-    def start(self, actions: Array, context_dim: int) -> LinearLearner:
-        return self._start(actions, context_dim, ())
+    def size(self, a: int, c: int) -> int:
+        return self.features.size(a, c)
 
-    def start_all(self, actions: Array, context_dim: int, trials: int) -> LinearLearner:
-        return self._start(actions, context_dim, (trials,))
+    def silent(self, actions: Vectors) -> Indices:
+        return self.features.silent(actions)
 
-    def _start(self, actions: Array, context_dim: int, leading: tuple[int, ...]) -> LinearLearner:
-        design = self.features.at(actions, context_dim)
+    def start(self, reference: Vectors, context_dim: int) -> LinearLearner:
+        return self._start(reference, context_dim, ())
+
+    def start_all(self, reference: Vectors, context_dim: int, trials: int) -> LinearLearner:
+        return self._start(reference, context_dim, (trials,))
+
+    def _start(self, reference: Vectors, context_dim: int, leading: tuple[int, ...]) -> LinearLearner:
+        design = self.features.design(reference.shape[-1], context_dim)
         if self.plain and self.ridge is not None:
             return LinearLearner(design, Ridge(design.shape, self.ridge, leading))
         aware = self.weights == "variance" or (self.weights is None and design.shape[-1] <= MAX_AWARE)
@@ -106,7 +113,7 @@ class LinearModel(Model):
         settings = Settings(self.ridge, noise, 1.0 if self.discount is None else self.discount, self.window)
         if self.ridge is not None:
             return LinearLearner(design, Given(design.shape, settings, aware, leading))
-        design = design.standard()
+        design = design.standard(reference)
         frame = design.frame if design.terms else None
         return LinearLearner(design, Averaged(design.shape, settings, aware, leading, frame, design.terms))
 

@@ -11,8 +11,9 @@ from msgspec import UNSET, structs
 
 from overcast import events
 from overcast._storage import config as encoded
+from overcast._units import Units
+from overcast.bandit.arguments import checked_reward
 from overcast.calibration import Recalibrated
-from overcast.observations import checked_reward
 from overcast.policies import Mixed, Policy
 from overcast.service import messages as m
 from overcast.service import spec
@@ -151,7 +152,9 @@ def info(life: Life) -> m.BanditInfo:
     bandit, terms = life.bandit, life.terms
     policy = bandit.policy
     actions, learnt = bandit.actions, bandit.learnt
-    rows = zip(labels(life), actions.vectors.tolist(), actions.active.tolist(), strict=True)
+    alone = isinstance(actions.coordinates, Units)
+    vectors = [None] * len(actions) if alone else actions.vectors.tolist()
+    rows = zip(labels(life), vectors, actions.active.tolist(), strict=True)
     return m.BanditInfo(
         **_short(life),
         action_list=[m.Action(*row) for row in rows],

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from overcast._memory import MAX_COUNT
 from overcast.adapters import as_belief
+from overcast.bandit.files import MAX_COUNT
 from overcast.beliefs import Belief, belief_from_json
 from overcast.service.errors import Refusal, refusing
 from overcast.service.settings import Limits

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from overcast.beliefs import Belief, PointMass
-from overcast.decision import Decision
+from overcast.decisions.record import Decision
 from overcast.service import messages as m
 from overcast.service.engine import Turn
 from overcast.service.errors import LIBRARY, Refusal, refusing
@@ -105,11 +105,10 @@ def _item(turn: Turn, name: str, data: Any, header: str | None, limits: Limits) 
 
 def _check_size(life: Life, belief: Belief, limits: Limits) -> None:
     """Raise a refusal if features of actions and contexts would have too many dimensions."""
-    memory = life.bandit.memory
-    features = getattr(getattr(memory.model, "model", memory.model), "features", None)
-    if memory.learner is None and features is not None:
-        size = features.size(memory.actions.vectors.shape[1], belief.dim)
-        if size > limits.dimensions:
+    state = life.bandit.state
+    if state.learner is None:
+        size = state.model.size(state.actions.dim, belief.dim)
+        if size is not None and size > limits.dimensions:
             raise Refusal(
                 422, f"bandit: features must have {limits.dimensions} dimensions at most, got {size}", "belief"
             )

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from overcast.observations import checked_reward
+from overcast.bandit.arguments import checked_reward
 from overcast.service import messages as m
 from overcast.service import spec
 from overcast.service.engine import Turn
@@ -213,8 +213,12 @@ def _check(row: Row, event: Any, limits: Limits) -> None:
         home, field = drawn[row.kind]
         spec.check_samples(event[home][field])
     if row.kind in ("create", "add"):
-        vectors = (event["config"] if row.kind == "create" else event)["vectors"] or event.get("names") or []
-        if len(vectors) > limits.actions or max((len(one) for one in vectors), default=0) > limits.dimensions:
+        given = event["config"] if row.kind == "create" else event
+        vectors, names = given["vectors"] or [], given.get("names") or []
+        if (
+            max(len(vectors), len(names)) > limits.actions
+            or max((len(one) for one in vectors), default=0) > limits.dimensions
+        ):
             raise ValueError(f"actions must be {limits.actions} at most, with {limits.dimensions} dimensions at most")
 
 

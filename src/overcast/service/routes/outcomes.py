@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from overcast.observations import checked_reward
+from overcast.bandit.arguments import checked_reward
 from overcast.service import messages as m
 from overcast.service.engine import Turn
 from overcast.service.errors import Refusal, refusing

@@ -1,0 +1,103 @@
+"""Decide: choose an action, record a decision, adopt one that was made elsewhere."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from overcast import _check
+from overcast._random import Stream, drawn_by
+from overcast.actions import Actions
+from overcast.bandit.forecast import check_dim, correct, in_order
+from overcast.bandit.pending import OpenDecision
+from overcast.bandit.state import State, padded
+from overcast.beliefs import Belief
+from overcast.decisions.climatology import known_mean
+from overcast.decisions.history import summary
+from overcast.decisions.record import Decision, Ranking
+from overcast.models.base import LastingLearner, Mask
+from overcast.round import choose, draws
+
+
+class Proposal(NamedTuple):
+    """A decision that is not recorded yet.
+
+    given : the forecast as it came, its dimensions in order
+    belief : the one that was decided by
+    learner, points : that decided; fresh ones before the first decision
+    waiting : what will be learnt from
+    """
+
+    decision: Decision
+    given: Belief
+    belief: Belief
+    learner: LastingLearner
+    points: Any
+    waiting: OpenDecision
+
+
+def propose(state: State, given: Belief, mask: Mask | None, ticket: str, stream: Stream) -> Proposal:
+    """Choose an action under a belief whose dimensions are in order; the state stays as it is."""
+    belief, stated, move = correct(state, given)
+    check_dim(state, belief)
+    policy, samples, t = state.policy, state.samples, state.pending.made + 1
+    learner, points = state.start(belief.dim)
+    waiting, share = state.pending.awaited()
+    with state.threads():
+        choice = choose(state.model, learner, policy, points, belief, t, samples, stream, mask, waiting, share)
+        index = int(choice.action)
+        evidence = learner.evidence(points, choice.view, index)
+    ranking = Ranking(state.actions, choice.estimate, choice.scores, policy)
+    seed, drawn = (stream.key, stream.number(t), choice.repetition), draws(samples, t)
+    out = Decision(ticket, time.time(), given, move, mask, ranking, index, choice.probability, seed, drawn, t)
+    return Proposal(out, given, belief, learner, points, OpenDecision(index, t, evidence, stated))
+
+
+def record_decision(state: State, proposal: Proposal) -> None:
+    """Update climatology, history and what follows from the first decision; if something fails, nothing changes.
+
+    The pending decisions are left to the caller.
+    """
+    decision, given, belief, learner, points, waiting = proposal
+    mean, kept = known_mean(belief), None if state.journal is None else summary(belief)
+    if state.learner is None:
+        state.begin(learner, points, given.dim)
+    if state.context is None and given.names:
+        state.context = given.names
+    if mean is not None:
+        state.climatology.add(mean)
+    if state.journal is not None and kept is not None:
+        state.journal.record_decision(decision, waiting.action, waiting.round, kept)
+
+
+def adopt(state: State, decision: Any) -> Proposal:
+    """Rebuild the evidence of a decision that was made elsewhere from its record; the state stays as it is."""
+    if not isinstance(decision, Decision):
+        raise TypeError(f"Bandit: decision must be a Decision, got {_check.short(decision)}")
+    if decision.id in state.pending.open:
+        raise ValueError(f"Bandit: decision must not be open already, got {_check.short(decision.id)}")
+    item = decision.index if state.actions.names is None else decision.action
+    index = state.actions.find("decision", item)
+    if state.actions.names is None and not _has_vector(state.actions, index, decision.action):
+        got = f"{_check.short(decision.action)} for index {index}"
+        raise ValueError(f"Bandit: decision must be about one of the bandit's own actions, got {got}")
+    moved = decision.belief if decision.move is None else decision.belief.moved(*decision.move)
+    given, belief = in_order(state, decision.belief), in_order(state, moved)
+    check_dim(state, given)
+    stated = None if state.recalibrated is None else given.stated_error()
+    (learner, points), samples = state.start(belief.dim), decision.samples
+    with state.threads():
+        rng = None if samples is None else drawn_by(decision.seed)
+        view = state.model.view(learner, belief, samples, rng)
+        evidence = learner.as_decided(learner.evidence(points, view, index), decision.mean)
+    waiting = OpenDecision(index, state.pending.made + 1, evidence, stated)
+    return Proposal(decision, given, belief, learner, points, waiting)
+
+
+def _has_vector(actions: Actions, index: int, action: Any) -> bool:
+    """Return whether an action without a name has this vector; those from before may be shorter."""
+    own = np.asarray(actions.coordinates[index])
+    short = np.ndim(action) == 1 and len(action) <= len(own)
+    return short and np.array_equal(padded(np.asarray(action, dtype=float)[None], len(own))[0], own)

@@ -1,0 +1,412 @@
+"""The record of a decision, and the ticket to learn from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from overcast import _check, _html
+from overcast._check import Array
+from overcast._random import drawn_by
+from overcast.actions import Actions
+from overcast.beliefs import Belief, belief_from_json
+from overcast.decisions.climatology import Mark
+from overcast.models.base import Estimate, Mask
+from overcast.policies.base import Policy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: version of the JSON form
+VERSION = 1
+#: actions that a picture and an HTML table show before they count the rest
+SHOWN = 15
+
+
+@dataclass(frozen=True)
+class Option:
+    """One action as a decision saw it.
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> model = oc.LinearModel(oc.features.Bilinear(), ridge=1.0)
+    >>> bandit = oc.Bandit({"a": [1.0], "b": [2.0]}, model, oc.UCB(beta=1.0))
+    >>> first, second = bandit.decide([1.0]).top(2)
+    >>> first.action, first.score, second.action, second.score
+    ('b', 2.0, 'a', 1.0)
+    """
+
+    action: Any
+    index: int
+    mean: float
+    width: float
+    score: float
+
+
+class Move(NamedTuple):
+    """How a belief was corrected before the decision, (c,) each, and points (n, c) or None (`Belief.moved`)."""
+
+    shift: Array
+    scale: Array
+    blur: Array
+    points: Array | None = None
+
+
+class Manner(NamedTuple):
+    """What a picture of a decision needs to know of its policy; a copy of a decision keeps this, and not the policy."""
+
+    additive: bool
+    random: bool
+    beta: Any
+
+    @classmethod
+    def of(cls, policy: Policy | Manner) -> Manner:
+        """Return the manner of a policy, with the number that it multiplies widths by, if it has one."""
+        beta = getattr(policy, "beta", getattr(policy, "scale", None))
+        return cls(policy.additive, policy.random, beta if isinstance(beta, float) else None)
+
+
+class Ranking(NamedTuple):
+    """What a decision chose from: the actions, the estimates (k,) and scores (k,) of all of them, and the policy."""
+
+    actions: Actions
+    estimate: Estimate
+    scores: Array
+    policy: Policy | Manner
+
+
+class Decision:
+    """A choice with all that it rests on, and the ticket that `Bandit.learn` takes when its reward comes.
+
+    Attributes
+    ----------
+    id : names the decision; enough to learn from it later, in another process too
+    time : when it was made, in seconds since 1970 (UTC)
+    belief : what was known about the context, as it was given
+    move : how the bandit corrected the belief; None if it did not
+    available : names of the actions that could be taken, or their indices if they have no names; None for all
+    action : the chosen action's name, or its vector (a,) where actions have no names
+    index : its row in the action set
+    mean, width : estimate and uncertainty of its expected reward
+    score : what the policy ranked it by
+    probability : with which it was taken; None if the policy does not know it (`policies.Repeated` makes it known)
+    seed : of the draws of the belief, if there were any, in hexadecimal digits
+    samples : L, the number of draws of the belief; None for the exact expectation
+    round : the number of the decision, counting from 1
+
+    Examples
+    --------
+    >>> import json, overcast as oc
+    >>> bandit = oc.Bandit({"early": [1, 0], "late": [0, 1]}, oc.LinearModel(oc.features.Bilinear()), oc.UCB())
+    >>> decision = bandit.decide(oc.Gaussian([1.0, 20.0], [0.0, 4.0]), id="monday")
+    >>> text = json.dumps(decision.to_json())
+    >>> oc.Decision.from_json(json.loads(text)).action
+    'early'
+    """
+
+    __slots__ = (
+        *("_chosen", "_mask", "_names", "_origin", "_ranking", "_seed", "_why", "belief", "id", "index", "move"),
+        *("probability", "round", "samples", "time"),
+    )
+
+    def __init__(
+        self,
+        id: str,  # noqa: A002 - its name in the record
+        time: float,
+        belief: Belief,
+        move: Move | None,
+        mask: Mask | None,
+        ranking: Ranking,
+        index: int,
+        probability: float | None,
+        seed: tuple[str, int, int],
+        samples: int | None,
+        round: int,  # noqa: A002
+    ) -> None:
+        """Made by `Bandit.decide`."""
+        self._ranking: Ranking | None = ranking
+        self._chosen: Option | None = None  # found when it is asked for, since most decisions are asked for little
+        self._mask, self._names = mask, None
+        self._origin: tuple[Any, int, Mark] | None = None
+        self._why: Any = None
+        self._seed: tuple[str, int, int] | str = seed
+        self.id, self.time, self.belief, self.move, self.index = id, time, belief, move, index
+        self.probability, self.samples, self.round = probability, samples, round
+
+    @property
+    def chosen(self) -> Option:
+        """The chosen action, with its mean, width and score."""
+        if self._chosen is None:
+            self._chosen = self._option(self.index)
+        return self._chosen
+
+    @property
+    def action(self) -> Any:
+        return self.chosen.action
+
+    @property
+    def mean(self) -> float:
+        return self.chosen.mean
+
+    @property
+    def width(self) -> float:
+        return self.chosen.width
+
+    @property
+    def score(self) -> float:
+        return self.chosen.score
+
+    @property
+    def available(self) -> list[Any] | None:
+        if self._mask is None:
+            return self._names
+        assert self._ranking is not None
+        names = self._ranking.actions.names
+        return [int(i) if names is None else names[i] for i in np.flatnonzero(self._mask)]
+
+    @property
+    def seed(self) -> str:
+        if isinstance(self._seed, str):
+            return self._seed
+        key, number, repetition = self._seed
+        return f"{key}{number:016x}{repetition:016x}"
+
+    def top(self, n: int) -> list[Option]:
+        """Return the `n` best available actions, best first; fewer where fewer are available."""
+        n = _check.integer("Decision", "n", n, at_least=1)
+        if self._ranking is None:
+            raise ValueError("Decision: top needs the scores of all actions, got a record, which holds those of one")
+        scores = self._ranking.scores
+        ranked = np.argsort(-scores, kind="stable")
+        order = np.concatenate([[self.index], ranked[ranked != self.index]])[:n]  # ties may have ranked it lower
+        return [self._option(int(i)) for i in order if scores[i] > -np.inf]
+
+    def sign(self, bandit: Any, revision: int, mark: Mark) -> None:
+        """Take note of the bandit that decided, of the revision of its state, and of the forecasts so far."""
+        self._origin = bandit, revision, mark
+
+    def forecasts_before(self, bandit: Any) -> Mark | None:
+        """Return the forecasts up to the decision if this bandit made it, and is as it was then; else None."""
+        if self._origin is None or self._origin[0] is not bandit or self._origin[1] != bandit.state.revision:
+            return None
+        return self._origin[2]
+
+    def explain(self) -> Any:
+        """Return why the action was chosen, as an `Explanation`: print it, or take its `to_json`.
+
+        It says the mean and bonus of each action, what each dimension of the context contributed to the estimate, what
+        would have been chosen for the mean context, and how far the forecast must move for another choice. Ask before
+        the bandit learns or changes; later, `bandit.explain(decision)` goes by what is known then. A decision that was
+        explained keeps its explanation.
+
+        Examples
+        --------
+        >>> import overcast as oc
+        >>> model = oc.LinearModel(oc.features.Disjoint(2), ridge=1.0)
+        >>> bandit = oc.Bandit(["umbrella", "hat"], model, oc.UCB(0.5))
+        >>> known = [[3.0, 1.0], [1.0, 3.0], [2.0, 2.0], [2.0, 2.0]]
+        >>> bandit.observe(["umbrella", "hat"] * 2, known, reward=[5.0, 4.0, 3.0, 3.5])
+        >>> print(bandit.decide(oc.Gaussian([2.5, 1.5], sd=[0.5, 0.25])).explain())
+        umbrella was chosen among 2 actions by UCB(beta=0.5).
+                       mean  + bonus  score
+          umbrella *    3.8   0.3433  4.143
+          hat         3.086   0.5886  3.674
+        <BLANKLINE>
+        Why 3.8 for umbrella? At the mean of 5 forecasts so far it would be 3.32; this forecast adds +0.48:
+               adds    forecast  usual
+          c1  +0.56   2.5 ± 0.5    2.1
+          c2  -0.08  1.5 ± 0.25    1.9
+        <BLANKLINE>
+        Had the context been known to be at the forecast's mean, the choice would have been the same.
+        The choice changes if the forecast moves along one dimension by
+          c1  -0.8369  (1.7 standard deviations)  → hat
+          c2  +0.7548  (3.0 standard deviations)  → hat
+        """
+        if self._why is None:
+            if self._origin is None:
+                raise ValueError(
+                    "Decision: explain needs the bandit that decided, got a record or a copy; ask "
+                    "bandit.explain(decision), which goes by what is known now"
+                )
+            bandit = self._origin[0]
+            why = None if self.forecasts_before(bandit) is None else bandit.explain(self)
+            if why is None or why.present is not None:  # another thread may have come in between
+                raise ValueError(
+                    "Decision: explain needs the bandit as it was, got one that has learnt or changed since; ask "
+                    "bandit.explain(decision), which goes by what is known now"
+                )
+            self._why = why
+        return self._why
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw mean, whisker and score of the best actions, the chosen one marked.
+
+        Whiskers are as long as the bonus if scores are means plus a bonus, and otherwise the width times the number
+        that the policy multiplies it by, if it has one.
+
+        Parameters
+        ----------
+        ax : matplotlib axes to draw on; None for new ones
+        """
+        if self._ranking is None:
+            raise ValueError("Decision: plot needs the scores of all actions, got a record, which holds those of one")
+        from overcast.pictures import common
+        from overcast.pictures import options as picture
+
+        half, what = self._whiskers()
+        options = self.top(SHOWN)
+        at = [option.index for option in options]
+        number = int((self._ranking.scores > -np.inf).sum())
+        return picture.draw(
+            common.axes("Decision", ax, (6.4, 1.3 + 0.32 * len(options))),
+            labels=[label(option.action, option.index) for option in options],
+            means=np.array([option.mean for option in options]),
+            half=half[at],
+            scores=np.array([option.score for option in options]),
+            unit=self._ranking.policy.additive,
+            what=what,
+            how=self._how(),
+            left_out=number - len(options),
+        )
+
+    def _whiskers(self) -> tuple[Array, str]:
+        """Return half the length of each action's whisker, (k,), and what it is."""
+        assert self._ranking is not None
+        _, (mean, width), scores, policy = self._ranking
+        if policy.additive and not policy.random and (scores > mean).any():
+            return np.where(scores > -np.inf, scores - mean, 0.0), "mean ± bonus"
+        times = Manner.of(policy).beta
+        if times is not None and times != 1.0:
+            return times * width, f"mean ± {times:g} widths"
+        return width, "mean ± width"
+
+    def _how(self) -> str:
+        """Say how the action was chosen; a decision that is certain says no more."""
+        return "chosen" if self.probability in (None, 1.0) else f"chosen, with probability {self.probability:.3g}"
+
+    def _repr_html_(self) -> str:
+        """Return the best actions as a table, for notebooks."""
+        options = [self.chosen] if self._ranking is None else self.top(SHOWN)
+        rows = [
+            [
+                f"▸ {label(o.action, o.index)}" if o.index == self.index else label(o.action, o.index),
+                *_html.numbers(o.mean, o.width, o.score),
+            ]
+            for o in options
+        ]
+        known = 1 if self._ranking is None else int((self._ranking.scores > -np.inf).sum())
+        left = f"{known - len(rows):,} more with lower scores" if known > len(rows) else ""
+        title = f"Decision {self.round}: {label(self.action, self.index)} is {self._how()}"
+        return _html.table(title, ["action", "mean", "width", "score"], rows, left, bold=0)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the bandit and its policy, which may hold functions: a copy of a decision is a record."""
+        ranking = self._ranking
+        if ranking is not None:
+            ranking = ranking._replace(policy=Manner.of(ranking.policy))
+        return {name: getattr(self, name) for name in self.__slots__} | {"_origin": None, "_ranking": ranking}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            setattr(self, name, value)
+
+    def _option(self, i: int) -> Option:
+        assert self._ranking is not None
+        actions, estimate, scores, _ = self._ranking
+        return Option(actions[i], i, float(estimate.mean[i]), float(estimate.width[i]), float(scores[i]))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the record as JSON data; a belief that is code has no such form and raises TypeError."""
+        move, available, action = self.move, self.available, self.action
+        if available is not None:
+            available = [_check.name("Decision: to_json", name) for name in available]
+        vector = isinstance(action, np.ndarray)
+        return {
+            "version": VERSION,
+            "id": self.id,
+            "time": self.time,
+            "belief": self.belief.to_json(),
+            "move": None if move is None else _move_json(move),
+            "available": available,
+            "action": action.tolist() if vector else _check.name("Decision: to_json", action),
+            "index": self.index,
+            "mean": self.mean,
+            "width": self.width,
+            "score": self.score,
+            "probability": self.probability,
+            "seed": self.seed,
+            "samples": self.samples,
+            "round": self.round,
+        }
+
+    @classmethod
+    def from_json(cls, data: Any) -> Decision:
+        """Return the decision of a record that `to_json` made; it knows all but the scores of the other actions."""
+        if not isinstance(data, dict):
+            raise ValueError(f"Decision: record must be a JSON object, got {_check.short(data)}")
+        version = _check.integer("Decision", "version", data.get("version"), at_least=1)
+        if version > VERSION:
+            raise ValueError(f"Decision: version must be {VERSION} at most, got {version}; take a newer overcast")
+        if missing := [name for name in FIELDS if name not in data]:
+            raise ValueError(f"Decision: record must have {', '.join(FIELDS)}, got none named {missing[0]}")
+        if unknown := [name for name in data if name not in FIELDS]:
+            raise ValueError(f"Decision: record must have {', '.join(FIELDS)} only, got {_check.short(unknown[0])}")
+        out = cls.__new__(cls)
+        out._ranking = out._mask = out._origin = out._why = None
+        out.belief = belief_from_json(data["belief"])
+        out.move = _move(data["move"], out.belief.dim)
+        out.id = _check.text("Decision", "id", data["id"])
+        out._names = data["available"]
+        if not isinstance(out._names, (list, type(None))):
+            raise ValueError(f"Decision: available must be a list or null, got {_check.short(out._names)}")
+        out.time, *numbers = (
+            _check.number("Decision", name, data[name]) for name in ("time", "mean", "width", "score")
+        )
+        out.index = _check.integer("Decision", "index", data["index"], at_least=0)
+        action = data["action"]
+        if isinstance(action, list):
+            action = _check.array("Decision", "action", action, ("a",))
+        out._chosen = Option(action, out.index, *numbers)
+        out.round = _check.integer("Decision", "round", data["round"], at_least=1)
+        probability, samples = data["probability"], data["samples"]
+        if probability is not None:
+            probability = _check.number("Decision", "probability", probability, at_least=0.0, at_most=1.0)
+        out.probability = probability
+        out.samples = None if samples is None else _check.samples("Decision", samples)
+        drawn_by(data["seed"])
+        out._seed = data["seed"]
+        return out
+
+    def __repr__(self) -> str:
+        return f"Decision(action={self.action!r}, mean={self.mean:.4g}, width={self.width:.4g}, score={self.score:.4g})"
+
+
+FIELDS = (
+    *("version", "id", "time", "belief", "move", "available", "action", "index", "mean", "width", "score"),
+    *("probability", "seed", "samples", "round"),
+)
+
+
+def label(action: Any, index: int) -> str:
+    """Return an action in one line: its name, or its row in the action set if it has none."""
+    if isinstance(action, (np.ndarray, list)):
+        return f"action {index}"
+    return _check.cut(action, 40)
+
+
+def _move(data: Any, dim: int) -> Move | None:
+    if data is None:
+        return None
+    *names, last = Move._fields
+    if not isinstance(data, dict) or data.keys() - {last} != set(names):
+        raise ValueError(f"Decision: move must have {', '.join(names)}, got {_check.short(data)}")
+    points = _check.array("Decision", last, data[last], ("n", dim)) if last in data else None
+    shift, scale, blur = (_check.array("Decision", name, data[name], (dim,)) for name in names)
+    return Move(shift, scale, blur, points)
+
+
+def _move_json(move: Move) -> dict[str, Any]:
+    return {name: part.tolist() for name, part in move._asdict().items() if part is not None}

@@ -1,0 +1,249 @@
+"""Events: what happened to a bandit, as JSON data."""
+
+from __future__ import annotations
+
+import base64
+import copy
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from overcast import _check, _storage
+from overcast._units import Units
+from overcast.actions import Actions
+from overcast.adapters import as_belief
+from overcast.bandit import Bandit, files
+from overcast.bandit.arguments import Table, checked_reward, checked_rewards, separate, several
+from overcast.bandit.state import State
+from overcast.beliefs import Belief
+from overcast.calibration import Recalibrated
+from overcast.decisions.record import Decision
+from overcast.events.chain import Event
+from overcast.models.base import Model
+from overcast.models.kernel.hyperparameters import Fitted
+from overcast.policies import Greedy, Policy
+from overcast.round import Samples
+
+
+def config(
+    actions: Any,
+    model: Model,
+    policy: Policy,
+    samples: Samples = None,
+    seed: int | np.random.SeedSequence = 0,
+    recalibrate: bool | Recalibrated = False,
+    context: Sequence[str] | None = None,
+    history: int | None = None,
+) -> Event:
+    """Return the configuration of a bandit as JSON data; the arguments are those of `Bandit`.
+
+    A model or policy that holds a function or a class of your own has no JSON form: pass it to `replay` again.
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> given = config(["a", "b"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB(), seed=3)
+    >>> oc.replay(given, []).actions
+    Actions(a, b; 2 dimensions)
+    """
+    made = Bandit(actions, model, policy, samples, seed, recalibrate, context, history)
+    header, arrays = files.written(made.state)
+    names, vectors = ("model", "policy", "samples", "names", "key", "recalibrate"), arrays.pop("actions").tolist()
+    labels = isinstance(made.actions.coordinates, Units)  # nothing but names
+    out = {name: header[name] for name in names} | {"vectors": None if labels else vectors}
+    known = {name.removeprefix("recalibrate."): array.tolist() for name, array in arrays.items()}
+    named = {name: header[name] for name in ("context",) if name in header}
+    kept = {} if history is None else {"history": header["history"]["size"]}
+    return {"version": _storage.VERSION, **out, "corrections": known or None, **named, **kept}
+
+
+def decided(decision: Decision) -> Event:
+    """Return the event of a decision.
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> bandit = oc.Bandit(["a", "b"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB())
+    >>> decided(bandit.decide([1.0], id="monday"))["event"]
+    'decide'
+    """
+    return {"event": "decide", "decision": decision.to_json()}
+
+
+def learnt(decision: Decision | str, reward: float, context: Any = None) -> Event:
+    """Return the event of a reward; the arguments are those of `Bandit.learn`.
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> bandit = oc.Bandit(["a", "b"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB())
+    >>> decision = bandit.decide([1.0], id="monday")
+    >>> bandit.learn(decision, 2.0)
+    >>> learnt(decision, 2.0)
+    {'event': 'learn', 'id': 'monday', 'reward': 2.0, 'context': None}
+    """
+    return {"event": "learn", "id": _id(decision), "reward": checked_reward(reward), "context": _plain(context)}
+
+
+def forgotten(decision: Decision | str) -> Event:
+    """Return the event of a decision whose reward is no longer awaited.
+
+    Examples
+    --------
+    >>> forgotten("monday")
+    {'event': 'forget', 'id': 'monday'}
+    """
+    return {"event": "forget", "id": _id(decision)}
+
+
+def observed(action: Any, belief: Any, reward: Any, context: Any = None) -> Event:
+    """Return the event of rounds that somebody else decided; the arguments are those of `Bandit.observe`.
+
+    Examples
+    --------
+    >>> observed("a", [1.0], 2.0)["event"]
+    'observe'
+    """
+    many = several(reward)
+    if many:
+        belief, context = separate(belief), separate(context)
+    return {
+        "event": "observe",
+        "action": _many(action),
+        "belief": _many(belief) if many else _plain(belief),
+        "reward": checked_rewards(reward) if many else checked_reward(reward),
+        "context": _many(context) if many else _plain(context),
+    }
+
+
+def added(actions: Any) -> Event:
+    """Return the event of actions that were added; the argument is that of `Bandit.add_actions`.
+
+    Examples
+    --------
+    >>> added({"hybrid": [0.6, 0.5]})
+    {'event': 'add', 'names': ['hybrid'], 'vectors': [[0.6, 0.5]]}
+    """
+    if isinstance(actions, Mapping) or hasattr(actions, "columns"):
+        found = Actions(actions)
+        assert found.names is not None
+        names = [_check.name("events.added", name) for name in found.names]
+        return {"event": "add", "names": names, "vectors": found.vectors.tolist()}
+    plain = _many(list(actions) if isinstance(actions, Collection) and not hasattr(actions, "to_numpy") else actions)
+    alone = isinstance(plain, list) and all(isinstance(item, str) for item in plain)
+    return {"event": "add", "names": plain if alone else None, "vectors": None if alone else plain}
+
+
+def retired(actions: Any) -> Event:
+    """Return the event of actions that were retired; the argument is that of `Bandit.retire`.
+
+    Examples
+    --------
+    >>> retired("early")
+    {'event': 'retire', 'actions': ['early']}
+    """
+    many = hasattr(actions, "__iter__") and not isinstance(actions, (str, bytes))
+    items = list(actions) if many else [actions]
+    return {"event": "retire", "actions": [_check.name("events.retired", item) for item in items]}
+
+
+def renamed(action: Any, name: Any) -> Event:
+    """Return the event of an action that got another name; the arguments are those of `Bandit.rename`.
+
+    Examples
+    --------
+    >>> renamed("hybrid", "hybrid 2")
+    {'event': 'rename', 'action': 'hybrid', 'name': 'hybrid 2'}
+    """
+    own = (_check.name("events.renamed", one) for one in (action, name))
+    return {"event": "rename", **dict(zip(("action", "name"), own, strict=True))}
+
+
+def policy(policy: Policy) -> Event:
+    """Return the event of another policy.
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> policy(oc.Thompson())["event"]
+    'policy'
+    """
+    return {"event": "policy", "policy": _config("policy", policy)}
+
+
+def fitted(fit: Fitted) -> Event:
+    """Return the event of fitted hyperparameters, as `Bandit.fit_hyperparameters` returned them.
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> model = oc.KernelModel(oc.kernels.Product(oc.kernels.RBF(1.0), oc.kernels.RBF(1.0)), ridge=1.0)
+    >>> fitted(Fitted(model, noise=0.1, log_likelihood=-3.0, log_likelihood_before=-4.0))["event"]
+    'fit'
+    """
+    return {"event": "fit", "model": _config("model", fit.model)}
+
+
+def merged(other: Bandit) -> Event:
+    """Return the event of a merge; it holds what the other bandit has learnt, so make it before the other goes on.
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> bandit = oc.Bandit(["a", "b"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB())
+    >>> sorted(merged(bandit))
+    ['bandit', 'event']
+    """
+    with other._lock:
+        content = files.written(_without_policy(other))  # a merge does not depend on the policy
+    return {"event": "merge", "bandit": base64.b64encode(_storage.to_bytes(*content)).decode()}
+
+
+def closed() -> Event:
+    """Return the event that ends a log; no event may follow it.
+
+    Examples
+    --------
+    >>> closed()
+    {'event': 'close'}
+    """
+    return {"event": "close"}
+
+
+def _id(decision: Decision | str) -> str:
+    return decision if isinstance(decision, str) else decision.id
+
+
+def _config(name: str, value: Model | Policy) -> Any:
+    out = _storage.config(value)
+    if out is None:
+        raise TypeError(f"events: {name} must not hold a function or a class of your own, got {_check.short(value)}")
+    return out
+
+
+def _plain(value: Any) -> Any:
+    """Return arrays, beliefs, whatever becomes one, and lists of them as JSON data."""
+    if isinstance(value, Belief):
+        return value.to_json()
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype != object:
+        return value.tolist()
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [_plain(item) for item in value]
+    return value if value is None or isinstance(value, (bool, int, float, str)) else as_belief(value).to_json()
+
+
+def _many(value: Any) -> Any:
+    """Return what n rounds hold as JSON data: a table by its columns' names and rows, and lists as `_plain` does."""
+    if isinstance(value, Table):
+        return {"names": list(value.names), "rows": value.rows.tolist()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(item) for item in value]
+    return _plain(value.to_numpy() if hasattr(value, "to_numpy") else value)
+
+
+def _without_policy(bandit: Bandit) -> State:
+    """Return the state of a bandit with a policy that has a JSON form: a merge does not depend on it."""
+    state = copy.copy(bandit.state)
+    state.policy = Greedy()
+    return state
