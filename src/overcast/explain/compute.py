@@ -99,7 +99,7 @@ def explain(
         action=named(index),
         index=index,
         policy=repr(policy),
-        drawn=policy.random or policy.repeats > 1 or policy.uniform > 0.0,
+        drawn=policy.drawn,
         probability=decision.probability,
         options=options,
         bonus=bonus,

@@ -17,6 +17,7 @@ from overcast._check import Array
 from overcast.bandit import Bandit
 from overcast.bandit.files import MAX_COUNT
 from overcast.decisions.record import Decision
+from overcast.policies import Mixed
 from overcast.service.keys import Key
 from overcast.service.shadow import Shadow
 from overcast.service.store.base import Row
@@ -214,7 +215,8 @@ class State:
             waiting = Open(row.time, made=answered(life, event, row.position))
             life.bandit.adopt(made)
             if life.shadow is not None:
-                life.shadow.decided(made, event.get("shadow"), made.probability if life.bandit.policy.uniform else None)
+                mixed = isinstance(life.bandit.policy, Mixed)
+                life.shadow.decided(made, event.get("shadow"), made.probability if mixed else None)
             life.await_outcome(id_, waiting)
             life.counts.decisions += 1
         elif kind == "part":
