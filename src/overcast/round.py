@@ -21,7 +21,7 @@ Samples = int | Literal["t"] | None
 
 
 class Choice(NamedTuple):
-    """What a round decided.
+    """The result of a round.
 
     action : the index of the action taken; (r,) in lock-step
     view : what the learner saw, to make evidence of

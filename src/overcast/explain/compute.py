@@ -24,7 +24,7 @@ SHORT = 0.99
 
 
 class Ask(NamedTuple):
-    """What an explanation may ask the bandit, in the state that it explains.
+    """The questions that an explanation asks the bandit, in the state that it explains.
 
     corrected : the belief to decide by, given the forecast as it came
     means : (k,) estimates under a belief to decide by

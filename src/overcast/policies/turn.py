@@ -21,14 +21,14 @@ class Turn(Protocol):
     exact: bool
 
     def outlook(self, repetition: int = 0) -> Outlook:
-        """Return what is known about the actions; repetitions differ if beliefs are drawn from."""
+        """Return estimates of all actions; repetitions differ if beliefs are drawn from."""
 
     def rng(self, kind: int, repetition: int = 0) -> Any:
         """Return the generator of the draws of one kind, or one for each trial in lock-step; the next call moves it."""
 
 
 class Pick(NamedTuple):
-    """What a policy picked.
+    """The action that a policy picked.
 
     action : its index; (r,) in lock-step
     scores : (..., k), -inf for actions that are not available
