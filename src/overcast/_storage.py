@@ -138,7 +138,7 @@ def read_arrays(path: str | os.PathLike[str], needed: Sequence[str]) -> Arrays |
 
 
 def read(path: str, file: IO[bytes], wanted: Callable[[str], bool]) -> tuple[dict[str, Any], Arrays]:
-    """Return what `write` wrote, of this version or an earlier one, after checking every byte of it.
+    """Read a file that `write` wrote, of this version or an earlier one, after checking every byte of it.
 
     wanted : says of the name of an array whether a bandit may have it
     """

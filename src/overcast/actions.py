@@ -132,7 +132,7 @@ class Actions:
         return Actions.of(None if self.names is None else [*self.names, *more], out, active), of
 
     def _labelled(self, names: list[str], units: Units) -> tuple[Actions, Indices]:
-        """Return what `added` does for names alone, beside others that have nothing but names."""
+        """Add actions by their names alone to a set that has nothing but names; returns are those of `added`."""
         if len(set(names)) < len(names):
             raise ValueError(f"Bandit: actions must have distinct names, got {_check.short(names)}")
         new = [name for name in names if name not in self._index]

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from overcast import _check, _guesses
 from overcast._check import Array
-from overcast._random import BELIEF, POLICY, UNIFORM, Stream
+from overcast._random import BELIEF, Stream
 from overcast.beliefs.base import Beliefs
 from overcast.features.design import Index
 from overcast.models.base import Estimate, Learner, Mask, Model, Progress
 from overcast.models.stack import LearnerStack
-from overcast.policies.base import Policy, highest
+from overcast.policies.base import Policy
 from overcast.policies.outlook import Outlook
 
 Samples = int | Literal["t"] | None
 
 
 class Choice(NamedTuple):
-    """What a round decided.
+    """The result of a round.
 
     action : the index of the action taken; (r,) in lock-step
     view : what the learner saw, to make evidence of
@@ -72,86 +72,51 @@ def choose(
             ]
         )
     asked = learner.awaiting(waiting, share) if waiting and not policy.random else learner
-    if policy.repeats == 1:
-        view = _view(model, learner, beliefs, t, samples, streams, 0)
-        outlook = Outlook(asked, points, view, available)
-        choice = _answer(model, asked, policy, view, outlook, t, samples, streams, 0)
-        if not policy.uniform:
-            return choice
-
-        def chance(index: int) -> float | None:
-            if choice.probability is None or index == choice.action:
-                return choice.probability
-            return policy.probability(outlook, choice.progress, index) if policy.random else 0.0
-
-        return _mixed(choice, policy.uniform, t, streams, available, chance)
-    assert isinstance(streams, Stream)
-    known = None  # nothing but the scores differs between the answers, unless the belief is drawn from
-
-    def answer(repetition: int) -> Choice:
-        nonlocal known
-        if known is None or samples is not None:
-            view = _view(model, learner, beliefs, t, samples, streams, repetition)
-            known = view, Outlook(asked, points, view, available)
-        return _answer(model, asked, policy, *known, t, samples, streams, repetition)
-
-    actions = [answer(j).action for j in range(policy.repeats)]
-    taken = int(streams.at(t, policy.repeats, POLICY).random() * policy.repeats)
-    choice = answer(taken)._replace(probability=actions.count(actions[taken]) / policy.repeats)
-    if not policy.uniform:
-        return choice
-    return _mixed(choice, policy.uniform, t, streams, available, lambda index: actions.count(index) / policy.repeats)
+    turn = _Turn(model, learner, asked, points, beliefs, t, samples, streams, available)
+    pick = policy.choose(turn)
+    _, view, outlook = turn.seen(pick.repetition)
+    return Choice(pick.action, view, outlook.estimate, pick.scores, turn.progress, pick.probability, pick.repetition)
 
 
-def _mixed(
-    choice: Choice,
-    share: float,
-    t: int,
-    streams: Any,
-    available: Mask | None,
-    chance: Callable[[int], float | None],
-) -> Choice:
-    """Return the choice, or with probability `share` any available action; `chance` is the choice's own law."""
-    assert isinstance(streams, Stream)
-    found = np.arange(choice.scores.shape[-1]) if available is None else np.flatnonzero(available)
-    rng = streams.at(t, 0, UNIFORM)
-    action = int(found[rng.integers(len(found))]) if rng.random() < share else int(choice.action)
-    own = chance(action)
-    probability = None if own is None else share / len(found) + (1.0 - share) * own
-    return choice._replace(action=action, probability=probability)
+class _Turn:
+    """One decision to make, as a policy sees it (`policies.turn`).
 
+    learner : that views beliefs
+    asked : the learner that answers, for which decisions whose rewards are still to come count
+    """
 
-def _view(
-    model: Model, learner: Learner, beliefs: Beliefs, t: int, samples: Samples, streams: Any, repetition: int
-) -> Any:
-    """Return the view of a belief, exactly or from its draws for a repetition."""
-    if samples is None:
-        return model.view(learner, beliefs)
-    return model.view(learner, beliefs, draws(samples, t), _generators(streams, t, repetition, BELIEF))
+    def __init__(
+        self,
+        model: Model,
+        learner: Learner,
+        asked: Learner,
+        points: Any,
+        beliefs: Beliefs,
+        t: int,
+        samples: Samples,
+        streams: Stream | Sequence[Stream],
+        available: Mask | None,
+    ) -> None:
+        self._model, self._learner, self._asked, self._points = model, learner, asked, points
+        self._beliefs, self._t, self._streams, self._available = beliefs, t, streams, available
+        self._draws, self.exact = draws(samples, t), samples is None
+        self._seen: tuple[int, Any, Outlook] | None = None
+        self.progress = Progress(t, asked.log_det, model.theory_ridge, self.outlook().mean.shape[-1])
 
+    def seen(self, repetition: int) -> tuple[int, Any, Outlook]:
+        """Return whose draws of the belief the view rests on, the view and the outlook; keep the latest ones."""
+        seen = self._seen
+        if seen is None or (seen[0] != repetition and not self.exact):
+            rng = None if self.exact else self.rng(BELIEF, repetition)
+            view = self._model.view(self._learner, self._beliefs, self._draws, rng)
+            seen = self._seen = repetition, view, Outlook(self._asked, self._points, view, self._available)
+        return seen
 
-def _answer(
-    model: Model,
-    learner: Learner,
-    policy: Policy,
-    view: Any,
-    outlook: Outlook,
-    t: int,
-    samples: Samples,
-    streams: Any,
-    repetition: int,
-) -> Choice:
-    """Return the choice that the policy's draws for a repetition lead to."""
-    mean, available = outlook.mean, outlook.available
-    progress = Progress(t, learner.log_det, model.theory_ridge, mean.shape[-1])
-    rng = _generators(streams, t, repetition, POLICY) if policy.random else None
-    scores = _checked(policy.scores(outlook, progress, rng), mean.shape)
-    if available is not None:
-        scores = np.where(available, scores, -np.inf)
-    action, probability = highest(scores), None
-    if samples is None and isinstance(action, int):
-        probability = policy.probability(outlook, progress, action) if policy.random else 1.0
-    return Choice(action, view, outlook.estimate, scores, progress, probability, repetition)
+    def outlook(self, repetition: int = 0) -> Outlook:
+        return self.seen(repetition)[2]
+
+    def rng(self, kind: int, repetition: int = 0) -> Any:
+        return _generators(self._streams, self._t, repetition, kind)
 
 
 def _generators(streams: Stream | Sequence[Stream], t: int, repetition: int, kind: int) -> Any:
@@ -182,13 +147,6 @@ def start(model: Model, policy: Policy, reference: Array, context_dim: int, tria
     if policy.lockstep:
         return model.start_all(reference, context_dim, trials)
     return LearnerStack.of(model, reference, context_dim, trials)
-
-
-def _checked(scores: Array, shape: tuple[int, ...]) -> Array:
-    """Return the scores if they are numbers in an array of this shape."""
-    if getattr(scores, "shape", None) != shape or scores.dtype.kind not in "fiu":
-        raise ValueError(f"Policy: scores must be an array of shape {shape} of numbers, got {_check.short(scores)}")
-    return scores
 
 
 def check_samples(owner: str, samples: Any) -> Samples:

@@ -38,7 +38,7 @@ def _drawn(policy: Policy, mask: Any, samples: Any = None, n: int = N) -> tuple[
 @pytest.mark.parametrize(
     "policy", [Mixed(oc.UCB(1.0), 0.25), Mixed(oc.EpsilonGreedy(0.3), 0.5), Mixed(oc.Greedy(), 1.0)], ids=repr
 )
-def test_probabilities_are_the_frequencies(policy: Policy, mask: Any) -> None:
+def test_probabilities_are_the_frequencies(policy: Mixed, mask: Any) -> None:
     """Five standard errors: a false alarm has probability below 1e-6 for each of the 21 frequencies."""
     actions, stated = _drawn(policy, mask)
     total = 0.0
@@ -47,7 +47,7 @@ def test_probabilities_are_the_frequencies(policy: Policy, mask: Any) -> None:
         assert len(values) == 1
         p = values.pop()
         assert abs(np.mean(actions == action) - p) <= 5.0 * np.sqrt(p * (1.0 - p) / N)
-        assert p >= policy.uniform / (4 if mask is None else 3)
+        assert p >= policy.share / (4 if mask is None else 3)
         total += p
     assert total == pytest.approx(1.0)
 
@@ -95,9 +95,8 @@ def test_records_and_files_hold_it() -> None:
 
 def test_the_rest_is_that_of_the_policy_inside() -> None:
     mixed = Mixed(oc.UCB(oc.confidence.Expected()), 0.1)
-    assert (mixed.confidence, mixed.random, mixed.repeats) == (oc.confidence.Expected(), False, 1)
-    assert mixed.additive
-    assert Mixed(Repeated(oc.Thompson(), 3), 0.1).repeats == 3
+    assert (mixed.confidence, mixed.random, mixed.additive) == (oc.confidence.Expected(), False, True)
+    assert mixed.drawn
 
 
 def test_what_is_refused() -> None:

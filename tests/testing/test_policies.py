@@ -58,17 +58,17 @@ def test_faulty_policies(scores: Callable[[Outlook, Progress, Any], Any], words:
 
 
 @pytest.mark.parametrize(
-    ("probability", "words"),
+    ("law", "words"),
     [
-        (lambda index: 0.3, "add up to 1, got 1.2"),
-        (lambda index: None if index else 1.0, "of all actions or of none"),
-        (lambda index: 2.0 - index, ">= 0"),
+        (np.full(4, 0.3), "add up to 1, got 1.2"),
+        (np.ones(1), r"shape \(4,\)"),
+        (2.0 - np.arange(4.0), ">= 0"),
     ],
 )
-def test_faulty_probabilities(probability: Callable[[int], float | None], words: str) -> None:
-    class Told(_Policy):
-        def probability(self, outlook: Outlook, progress: Progress, index: int) -> float | None:
-            return probability(index)
+def test_faulty_laws(law: Array, words: str) -> None:
+    class Lawful(_Policy):
+        def law(self, outlook: Outlook, progress: Progress) -> Array:
+            return law
 
-    with pytest.raises(AssertionError, match=rf"^Told: probabilit.*{words}"):
-        testing.check_policy(Told(_perturbed))
+    with pytest.raises(AssertionError, match=rf"^Lawful: law.*{words}"):
+        testing.check_policy(Lawful(_perturbed))

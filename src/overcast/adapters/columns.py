@@ -87,7 +87,7 @@ KEYS = frozenset(
 
 
 def read(label: Any) -> Column | None:
-    """Return what a column says about a forecast, None if it is no column of a summary.
+    """Read the role of a column in a summary; None if it has none.
 
     Examples
     --------

@@ -75,7 +75,7 @@ def as_belief(
 
 @lru_cache(maxsize=256)
 def known_to(names: tuple[str, ...] | None, dim: int | None = None) -> Ask:
-    """Return what a bandit that knows the names or the number of its context's dimensions says to `read`.
+    """Return the options of `read` for a bandit that knows the names or the number of its dimensions.
 
     It is shared: nobody asks which options were used.
     """

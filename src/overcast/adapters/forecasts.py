@@ -1,4 +1,4 @@
-"""What adapters return: the forecasts in an object, one for each row or time step, made when they are asked for."""
+"""The result of adapters: the forecasts in an object, one for each row or time step, made when they are asked for."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DIGITS = 6
 
 @dataclass(frozen=True)
 class Ask:
-    """What the user says about an object.
+    """Options that the user gives for an object.
 
     model : which of several models in it
     level : the probability between the bounds of an interval that do not tell it, in (0, 1)
@@ -38,7 +38,7 @@ class Ask:
     used: set[str] = field(default_factory=set, compare=False)
 
     def options(self) -> dict[str, Any]:
-        """Return what the user says, by keyword."""
+        """Return the options by keyword."""
         return {"model": self.model, "level": self.level, "member_dim": self.member_dim}
 
     def needless(self) -> str:

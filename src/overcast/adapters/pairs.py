@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class Column(NamedTuple):
-    """What a column holds.
+    """The role of a column.
 
     model : of which model, "" if the name does not tell
     kind : a key of `columns.TABLE`, or one of those that `together` returns

@@ -155,7 +155,7 @@ def one_or_many(
 
 
 def separate(value: Any, ask: Ask = _NOBODY) -> Any:
-    """Return what n rounds hold as an array, a `Table` or a sequence.
+    """Read an argument about n rounds as an array, a `Table` or a sequence.
 
     Tables of summaries, datasets and batches become one forecast for each round. Other pandas DataFrames are tables of
     contexts that were known.

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Learnt(NamedTuple):
-    """What a bandit has learnt so far.
+    """A summary of the state of a bandit.
 
     rounds : rewards taken in
     open : decisions whose reward has not come
@@ -203,7 +203,7 @@ class Bandit:
 
     @property
     def learnt(self) -> Learnt:
-        """What was learnt so far: noise, ridge, theta by feature name, rounds and open decisions.
+        """A summary of the state: noise, ridge, theta by feature name, rounds and open decisions.
 
         Examples
         --------
@@ -249,7 +249,7 @@ class Bandit:
             return decision
 
     def propose(self, belief: Any, available: Any = None, *, id: str) -> Decision:  # noqa: A002
-        """Return what `decide` would choose, and remember nothing of it; `adopt` takes it in once it is on record.
+        """Choose an action without recording the decision; `adopt` records it later.
 
         Draws follow from the seed and the id, so that several processes may propose at once.
 
@@ -512,7 +512,7 @@ class Bandit:
             raise _guesses.method(name)
 
     def _repr_html_(self) -> str:
-        """Return what the bandit is made of and has seen as a table, for notebooks."""
+        """Return a table of configuration and counts, for notebooks."""
         with self._lock:
             learnt, state = self.learnt, self._state
             names, pending = list(state.context or ()), state.pending

@@ -32,7 +32,7 @@ def explain_decision(state: State, decision: Decision, as_made: Mark | None) -> 
 
 
 def _ask(state: State, decision: Decision) -> Ask:
-    """Return what an explanation of a decision asks: as when it was made, for a bandit that is as it was then."""
+    """Return the questions of an explanation, answered with the random numbers of the decision."""
     model, policy, samples, t = state.model, state.policy, state.samples, decision.round
     check_dim(state, decision.belief)
     learner, points = state.start(decision.belief.dim)

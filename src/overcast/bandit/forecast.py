@@ -15,7 +15,7 @@ from overcast.decisions.record import Move
 
 
 def in_order(state: State, obj: Any) -> Belief:
-    """Return what `as_belief` takes as a belief, its dimensions in the order of their names if the bandit has some."""
+    """Read a belief as `as_belief` does, and put its dimensions in the order of the bandit's names, if it has any."""
     belief = obj if isinstance(obj, Belief) else read(obj, known_to(state.context, state.dim))
     return belief if state.context is None else arranged("Bandit", "belief", belief, state.context)
 

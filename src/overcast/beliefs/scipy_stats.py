@@ -138,7 +138,7 @@ class Frozen(Belief):
 
 
 class Law:
-    """What `Frozen` needs to know: here of a multivariate distribution whose draws are vectors.
+    """The answers that `Frozen` needs: here of a multivariate distribution whose draws are vectors.
 
     A mean or covariance is NaN if it does not exist, None if only draws tell.
     """

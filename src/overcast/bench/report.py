@@ -1,4 +1,4 @@
-"""What a race found: its record, its table and its picture."""
+"""The report of a race: its record, its table and its picture."""
 
 from __future__ import annotations
 

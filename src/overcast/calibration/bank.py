@@ -66,7 +66,7 @@ SHAPES = {"sums": (EXPERTS, 5), "squares": (EXPERTS, len(TRUST)), "counts": (EXP
 
 @dataclass(frozen=True, eq=False)
 class Bank:
-    """What all experts have learnt, in units of `unit`, forecasts counted from `origin`; see the module.
+    """The state of all experts, in units of `unit`, forecasts counted from `origin`; see the module.
 
     unit, origin : of the numbers below
     centre, variance : of the forecasts
@@ -106,12 +106,12 @@ class Bank:
 
     @property
     def bias(self) -> float:
-        """What is added to the usual forecast."""
+        """The amount added to the usual forecast."""
         return self.unit * float(self.weights.sum(axis=1) @ self._added(self.centre))
 
     @property
     def slope(self) -> float:
-        """What is added per unit that a forecast lies above the usual one."""
+        """The amount added per unit that a forecast lies above the usual one."""
         return float(self.weights.sum(axis=1) @ self._lines[:, 1])
 
     @property
@@ -127,7 +127,7 @@ class Bank:
         return float(1.0 / (self.weights.sum(axis=1) @ ages))
 
     def after(self, row: tuple[float, float, float], bounds: tuple[float, float]) -> Bank:
-        """Return what is known after another mean, spread and outcome; an outcome on one of the bounds is censored."""
+        """Return the bank after another mean, spread and outcome; an outcome on one of the bounds is censored."""
         m, s, y = row
         x, spreads = self._x(m), self._spreads(s / self.unit)
         added, deviations = self._added(x), self._factors * spreads
@@ -162,7 +162,7 @@ class Bank:
         )
 
     def joined(self, other: Bank) -> Bank:
-        """Return what both know together."""
+        """Merge two banks."""
         ratio, by = other.unit / self.unit, (other.origin - self.origin) / self.unit
         one, x, xx, e, xe = (other.sums * [1.0, ratio, ratio**2, ratio, ratio**2]).T
         moved = np.stack([one, x + by * one, xx + 2.0 * by * x + by**2 * one, e, xe + by * e], axis=1)
@@ -202,7 +202,7 @@ class Bank:
         return np.asarray(np.sqrt((1.0 - TRUST) * self.usual + TRUST * s2))
 
     def _added(self, x: float) -> Array:
-        """Return what each expert adds to a forecast, (k,)."""
+        """Return the amount that each expert adds to a forecast, (k,)."""
         lines = self._lines
         return np.asarray(lines[:, 0] + lines[:, 1] * x)
 
@@ -245,7 +245,7 @@ class Bank:
 
 
 def started(rows: Array, correction: Correction) -> Bank:
-    """Return what is known after the first means, spreads and outcomes (n, 3), given the correction for them."""
+    """Return the bank after the first means, spreads and outcomes (n, 3), given the correction for them."""
     m, s, y = rows.T
     n, stated, origin = len(rows), bool(s.any()), float(m.mean())
     unit = max(float(np.abs(y - m).max()), float(s.max()))

@@ -64,12 +64,12 @@ class Reliability:
 
     @property
     def miscalibration(self) -> float:
-        """What the score would gain if probabilities were replaced by the frequencies at them."""
+        """The gain in score if probabilities were replaced by the frequencies at them."""
         return self.brier - self._best
 
     @property
     def discrimination(self) -> float:
-        """What those frequencies gain over a constant forecast."""
+        """The gain of those frequencies over a constant forecast."""
         return self.uncertainty - self._best
 
     @property

@@ -1,4 +1,4 @@
-"""What several commands share: types of arguments, options, tables, colours, progress and time."""
+"""Common parts of commands: types of arguments, options, tables, colours, progress and time."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def _overview(args: argparse.Namespace) -> None:
 
 
 def _page() -> str:
-    """Return what the command can do, and which of it needs an extra that is not there."""
+    """Return the list of commands, with the extras that are missing."""
     lines = [str(overcast.__doc__), "", f"{bold('usage')}: overcast COMMAND [OPTIONS]", ""]
     for command in COMMANDS:
         name = command.__name__.rpartition(".")[2]

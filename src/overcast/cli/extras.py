@@ -1,4 +1,4 @@
-"""What the package needs and what its extras add, by the metadata of the installed package."""
+"""Dependencies of the package and of its extras, by the metadata of the installed package."""
 
 from __future__ import annotations
 

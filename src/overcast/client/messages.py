@@ -1,4 +1,4 @@
-"""What is asked of the service, and its answers, as plain data."""
+"""Requests to the service, and its answers, as plain data."""
 
 from __future__ import annotations
 

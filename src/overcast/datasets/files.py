@@ -39,7 +39,7 @@ def _of_table(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def delimiter(path: Path) -> str:
-    """Return what stands between the cells of a table, by its first line; a space means any number of them."""
+    """Return the delimiter of a table, by its first line; a space means any number of them."""
     first = next((text for _, text in _of_table(path)), "")
     outside = re.sub(r'"[^"]*"', "", first)
     counts = {mark: outside.count(mark) for mark in DELIMITERS}

@@ -1,4 +1,4 @@
-"""What forecasts have been like so far: their number, the mean of their means, and how far these lie apart."""
+"""The climatology of forecasts so far: their number, the mean of their means, and how far these lie apart."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def known_mean(belief: Belief) -> Array | None:
 
 
 class Mark(NamedTuple):
-    """What a climatology had counted at some time; `usual` adds it up only when it is asked for."""
+    """A climatology as of some time; `usual` adds it up only when it is asked for."""
 
     added: Usual | None
     pending: list[Array]
@@ -99,7 +99,7 @@ class Climatology:
         self._pending = [mean.copy() for mean in self._pending]  # rows of a long array would keep all of it
 
     def mark(self) -> Mark:
-        """Return what was counted so far."""
+        """Return the climatology as of now."""
         return Mark(self._added, self._pending, len(self._pending))
 
     def joined(self, other: Climatology) -> Climatology:

@@ -66,7 +66,7 @@ class Journal:
             self.entries[ticket] = self.entries[ticket]._replace(reward=reward, context=seen)
 
     def history(self, actions: Actions, names: tuple[str, ...]) -> History:
-        """Return what is kept, as arrays."""
+        """Return the entries as arrays."""
         entries, c, levels = list(self.entries.values()), len(names), len(LEVELS)
         parts = np.array([one.forecast for one in entries]).reshape(len(entries), 2 + levels, c)
         unseen = np.full(c, np.nan)
@@ -91,7 +91,7 @@ class Journal:
         )
 
     def state(self) -> Arrays:
-        """Return what is kept as arrays, but for the ids."""
+        """Return the entries as arrays, without their ids."""
         return _records.pack([*self.entries.values()])
 
     @classmethod

@@ -56,7 +56,7 @@ class Move(NamedTuple):
 
 
 class Manner(NamedTuple):
-    """What a picture of a decision needs to know of its policy; a copy of a decision keeps this, and not the policy."""
+    """The traits of a policy that a picture needs; a copy of a decision keeps these, and not the policy."""
 
     additive: bool
     random: bool
@@ -70,7 +70,7 @@ class Manner(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """What a decision chose from: the actions, the estimates (k,) and scores (k,) of all of them, and the policy."""
+    """The options of a decision: the actions, the estimates (k,) and scores (k,) of all of them, and the policy."""
 
     actions: Actions
     estimate: Estimate

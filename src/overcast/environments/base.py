@@ -78,7 +78,7 @@ class Trial(Protocol):
 
 @runtime_checkable
 class Environment(Protocol):
-    """What `simulate` needs: `start` returns a fresh trial, whose luck comes from the generator.
+    """The contract of an environment: `start` returns a fresh trial, whose luck comes from the generator.
 
     Examples
     --------

@@ -143,7 +143,7 @@ def _link(event: Any) -> tuple[int, str]:
 
 
 def _name(event: Any) -> Any:
-    """Return what an error calls an event."""
+    """Return the name of an event for error messages."""
     return event.get("event") if isinstance(event, Mapping) else event
 
 

@@ -234,7 +234,7 @@ def _plain(value: Any) -> Any:
 
 
 def _many(value: Any) -> Any:
-    """Return what n rounds hold as JSON data: a table by its columns' names and rows, and lists as `_plain` does."""
+    """Convert an argument about n rounds to JSON data: a table by names and rows, and lists as `_plain` does."""
     if isinstance(value, Table):
         return {"names": list(value.names), "rows": value.rows.tolist()}
     if isinstance(value, Sequence) and not isinstance(value, str):

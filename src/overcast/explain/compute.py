@@ -24,7 +24,7 @@ SHORT = 0.99
 
 
 class Ask(NamedTuple):
-    """What an explanation may ask the bandit, in the state that it explains.
+    """The questions that an explanation asks the bandit, in the state that it explains.
 
     corrected : the belief to decide by, given the forecast as it came
     means : (k,) estimates under a belief to decide by
@@ -99,7 +99,7 @@ def explain(
         action=named(index),
         index=index,
         policy=repr(policy),
-        drawn=policy.random or policy.repeats > 1 or policy.uniform > 0.0,
+        drawn=policy.drawn,
         probability=decision.probability,
         options=options,
         bonus=bonus,

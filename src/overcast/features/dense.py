@@ -61,7 +61,7 @@ class Dense(FeatureMap):
     """
 
     def _embed(self, belief: Belief, a: int) -> Any:
-        """Return what expectations for actions of dimension `a` need to know of a belief, or raise NoClosedForm."""
+        """Summarise a belief for expectations under actions of dimension `a`, or raise NoClosedForm."""
         finite = belief.support()
         if finite is None:  # the support is infinite, or has too many points
             raise no_closed_form(self, belief)

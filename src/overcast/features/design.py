@@ -22,7 +22,7 @@ T = TypeVar("T", bound=np.generic)
 
 
 class View(NamedTuple):
-    """What a design needs to know about one belief, or about several.
+    """One belief, or several, in the form that a design computes with.
 
     terms : the expected features of any action are linear in these; each design has its own form of them
     beliefs : the beliefs themselves; their covariance is computed only on demand

@@ -94,7 +94,7 @@ class Separable(FeatureMap):
         return scaled(np.sqrt((self.action_terms(actions) ** 2).mean(axis=-2)))
 
     def action_basis(self, actions: Array, side: Side) -> Any:
-        """Return what `standard_action_terms` needs to know of actions (..., k, a), whose standard terms are `side`."""
+        """Return the basis for `standard_action_terms`, from actions (..., k, a) with the standard terms `side`."""
         return side.matrix.swapaxes(-1, -2)
 
     def standard_action_terms(self, actions: Array, basis: Any) -> Array:
@@ -203,7 +203,7 @@ class SeparableDesign(Design):
         return self.moments_of(view, self.term_covariance(view))
 
     def moments_of(self, view: View, cov: Array) -> Moments | None:
-        """Return what `moments` does, given the covariance of the context terms, (..., q, q)."""
+        """Return the `moments`, given the covariance of the context terms, (..., q, q)."""
         if self._of_actions is None:
             return None
         variance = cov.diagonal(axis1=-2, axis2=-1)

@@ -23,7 +23,7 @@ Term = tuple["Kernel", "Kernel"]
 
 
 class AnyKernel(ABC):
-    """What both kinds of kernel share. Code that takes either treats a `Kernel` as one of the joined vector (x, c).
+    """The base of both kinds of kernel. Code that takes either treats a `Kernel` as one of the joined vector (x, c).
 
     Examples
     --------

@@ -16,7 +16,7 @@ from overcast.kernels.base import AnyKernel, JointKernel, Kernel, Term, check_ke
 
 @dataclass(frozen=True)
 class _Multiple(AnyKernel):
-    """What `Scaled` and `JointScaled` share."""
+    """The base of `Scaled` and `JointScaled`."""
 
     kernel: AnyKernel
     scale: float
@@ -76,7 +76,7 @@ class JointScaled(_Multiple, JointKernel):
 
 @dataclass(frozen=True)
 class _Total(AnyKernel):
-    """What `Sum` and `JointSum` share."""
+    """The base of `Sum` and `JointSum`."""
 
     kernels: tuple[AnyKernel, ...]
 

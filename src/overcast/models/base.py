@@ -43,7 +43,7 @@ class Estimate(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """What a confidence width may depend on.
+    """The quantities that a confidence width may depend on.
 
     round : t, counting from 1; may be an array where a formula is evaluated along a run
     log_det : log(det V_{t-1} / det V_0)
@@ -63,7 +63,7 @@ class Progress(NamedTuple):
 
 
 class Parameters(NamedTuple):
-    """What a learner has learnt besides its estimates; None for parameters that its model does not have.
+    """Parameters that a learner has learnt; None for parameters that its model does not have.
 
     noise : standard deviation of the noise of rewards
     ridge : lambda
@@ -110,7 +110,7 @@ class Learner(ABC):
 
     @abstractmethod
     def view(self, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> Any:
-        """Return what this model needs to know about beliefs: exactly, or from `samples` fresh draws.
+        """Convert beliefs to the form that this model computes with: exactly, or from `samples` fresh draws.
 
         rng : a generator, or a list with one for each of several beliefs
         """
@@ -121,7 +121,7 @@ class Learner(ABC):
 
     @abstractmethod
     def evidence(self, points: Any, view: Any, index: Index) -> Any:
-        """Return what `learn` needs to know about the chosen point.
+        """Return the evidence that `learn` takes for the chosen point.
 
         index : of one point; (r,) of one in each trial; (n,) of one for each of n beliefs, if the learner can `stack`
         """
@@ -169,7 +169,7 @@ class Learner(ABC):
 
     @property
     def parameters(self) -> Parameters:
-        """What was learnt besides the estimates."""
+        """The parameters learnt so far."""
         return Parameters()
 
     def prior(self, points: Any, view: Any) -> Array:
@@ -344,7 +344,7 @@ def too_large(owner: str) -> ValueError:
 
 
 def of_each(rng: Generators, draw: Callable[[np.random.Generator], Array]) -> Array:
-    """Return what `draw` takes from the generator, or from each of a list, stacked along a leading axis r."""
+    """Call `draw` with the generator, or with each of a list, and stack the results along a leading axis r."""
     return np.stack([draw(own) for own in rng]) if isinstance(rng, Sequence) else draw(rng)
 
 

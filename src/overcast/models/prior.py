@@ -1,4 +1,4 @@
-"""What models that learn their scales believe of them before the first reward."""
+"""Priors of models that learn their scales."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pictures share: axes, colours that show on light and on dark ground, and marks that need no colour."""
+"""Common parts of pictures: axes, colours that show on light and on dark ground, and marks that need no colour."""
 
 from __future__ import annotations
 

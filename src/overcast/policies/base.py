@@ -8,11 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from overcast import _check
 from overcast._check import Array
+from overcast._random import POLICY
 from overcast.confidence import Confidence
 from overcast.features.design import Index
 from overcast.models.base import Progress
 from overcast.policies.outlook import Outlook
+from overcast.policies.turn import Pick, Turn
 
 # Equal scores come out of BLAS a few rounding errors apart, in an order that depends on the machine.
 TIE = 1e-12
@@ -38,18 +41,19 @@ class Policy(ABC):
     lockstep: bool = False
     #: whether scores are the means plus something in the unit of rewards
     additive: bool = False
-    #: how many answers a round draws, of which it takes one at random; `Repeated` sets more than one
-    repeats: int = 1
-    #: share of decisions that are any available action, each equally likely; `Mixed` sets it
-    uniform: float = 0.0
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Take scores of one's own for random, for one bandit and for no sums, unless their class says otherwise."""
+        """Reset these flags in a class that defines `scores`, unless it sets them itself."""
         super().__init_subclass__(**options)
         if "scores" in vars(cls):
             cls.random = vars(cls).get("random", True)
             cls.lockstep = vars(cls).get("lockstep", False)
             cls.additive = vars(cls).get("additive", False)
+
+    @property
+    def drawn(self) -> bool:
+        """Whether choices are drawn at random, because scores are or for another reason."""
+        return self.random
 
     @property
     def confidence(self) -> Confidence | None:
@@ -71,12 +75,36 @@ class Policy(ABC):
         rng : a numpy Generator
         """
 
-    def probability(self, outlook: Outlook, progress: Progress, index: int) -> float | None:
-        """Return the probability with which an available action is taken; None, the default, without a closed form.
+    def law(self, outlook: Outlook, progress: Progress) -> Array | None:
+        """Return the probability with which each action is taken, (k,); None if it has no closed form.
 
-        It is asked for policies with random scores alone; others take their action with probability one.
+        A policy with random scores gives it if it knows it; any other takes the action with the highest score.
         """
-        return None
+        if self.random:
+            return None
+        scores = self.scores(outlook, progress, None)
+        if outlook.available is not None:
+            scores = np.where(outlook.available, scores, -np.inf)
+        out = np.zeros(scores.shape[-1])
+        out[highest(scores)] = 1.0
+        return out
+
+    def choose(self, turn: Turn, repetition: int = 0) -> Pick:
+        """Pick an action: the available one with the highest score. Policies that combine others pick by themselves."""
+        outlook = turn.outlook(repetition)
+        scores = self.scores(outlook, turn.progress, turn.rng(POLICY, repetition) if self.random else None)
+        if getattr(scores, "shape", None) != outlook.mean.shape or scores.dtype.kind not in "fiu":
+            must = f"scores must be an array of shape {outlook.mean.shape} of numbers"
+            raise ValueError(f"Policy: {must}, got {_check.short(scores)}")
+        if outlook.available is not None:
+            scores = np.where(outlook.available, scores, -np.inf)
+        index = highest(scores)
+        if not turn.exact or not isinstance(index, int):
+            return Pick(index, scores, None, None, repetition)
+        if not self.random:
+            return Pick(index, scores, 1.0, None, repetition)
+        law = self.law(outlook, turn.progress)
+        return Pick(index, scores, None if law is None else float(law[index]), law, repetition)
 
 
 def highest(scores: Array) -> Index:

@@ -1,4 +1,4 @@
-"""What policies with a confidence width share."""
+"""The base of policies with a confidence width."""
 
 from __future__ import annotations
 

@@ -53,10 +53,11 @@ class EpsilonGreedy(Policy):
         numbers = of_each(rng, lambda own: own.random(outlook.mean.shape[-1] + 1))
         return np.where(numbers[..., :1] < self.epsilon_at(progress), numbers[..., 1:], outlook.mean)
 
-    def probability(self, outlook: Outlook, progress: Progress, index: int) -> float:
+    def law(self, outlook: Outlook, progress: Progress) -> Array:
         available, epsilon = outlook.among(np.ones(len(outlook.mean), dtype=bool)), self.epsilon_at(progress)
-        best = highest(np.where(available, outlook.mean, -np.inf))
-        return epsilon / int(available.sum()) + (1.0 - epsilon) * (index == best)
+        out = np.where(available, epsilon / int(available.sum()), 0.0)
+        out[highest(np.where(available, outlook.mean, -np.inf))] += 1.0 - epsilon
+        return out
 
 
 def _probability(name: str, value: object) -> float:

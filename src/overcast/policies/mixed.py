@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from overcast import _check
 from overcast._check import Array
+from overcast._random import UNIFORM
 from overcast.beliefs.base import Generators
 from overcast.confidence import Confidence
 from overcast.models.base import Progress
 from overcast.policies.base import Policy
 from overcast.policies.outlook import Outlook
+from overcast.policies.turn import Pick, Turn
 
 
 @dataclass(frozen=True)
@@ -39,22 +43,19 @@ class Mixed(Policy):
     share: float
 
     def __post_init__(self) -> None:
-        if getattr(self.policy, "uniform", 1.0):  # no policy at all, or a mixed one
+        policy: object = self.policy
+        if not isinstance(policy, Policy) or isinstance(policy, Mixed):
             raise TypeError(f"Mixed: policy must be a policy that is not mixed, got {_check.short(self.policy)}")
         object.__setattr__(self, "share", _check.number("Mixed", "share", self.share, above=0.0, at_most=1.0))
 
     @property
-    def uniform(self) -> float:  # type: ignore[override]
-        return self.share
-
-    @property
-    def repeats(self) -> int:  # type: ignore[override]
-        return self.policy.repeats
-
-    @property
     def random(self) -> bool:  # type: ignore[override]
-        """Whether the policy's own choice draws random numbers."""
+        """Whether the scores of the policy draw random numbers."""
         return self.policy.random
+
+    @property
+    def drawn(self) -> bool:
+        return True
 
     @property
     def additive(self) -> bool:  # type: ignore[override]
@@ -65,9 +66,20 @@ class Mixed(Policy):
         return self.policy.confidence
 
     def scores(self, outlook: Outlook, progress: Progress, rng: Generators) -> Array:
-        """Return the scores of the policy; the round mixes."""
+        """Return the scores of the policy, which do not tell of the uniform choices."""
         return self.policy.scores(outlook, progress, rng)
 
-    def probability(self, outlook: Outlook, progress: Progress, index: int) -> float | None:
-        """Return the probability of the policy's own choice; the round mixes."""
-        return self.policy.probability(outlook, progress, index)
+    def law(self, outlook: Outlook, progress: Progress) -> Array | None:
+        own = self.policy.law(outlook, progress)
+        available = outlook.among(np.ones(outlook.mean.shape[-1]))
+        return None if own is None else self.share * available / available.sum() + (1.0 - self.share) * own
+
+    def choose(self, turn: Turn, repetition: int = 0) -> Pick:
+        own = self.policy.choose(turn, repetition)
+        available = turn.outlook(own.repetition).available
+        found = np.arange(own.scores.shape[-1]) if available is None else np.flatnonzero(available)
+        rng = turn.rng(UNIFORM)
+        index = int(found[rng.integers(len(found))]) if rng.random() < self.share else int(own.action)
+        chance = own.chance(index)
+        probability = None if chance is None else self.share / len(found) + (1.0 - self.share) * chance
+        return Pick(index, own.scores, probability, None, own.repetition)

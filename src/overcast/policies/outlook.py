@@ -1,4 +1,4 @@
-"""What a policy may ask about the coming round."""
+"""The outlook: estimates and uncertainties that a policy may ask for."""
 
 from __future__ import annotations
 

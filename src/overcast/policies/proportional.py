@@ -33,6 +33,6 @@ class Proportional(Policy):
         k = outlook.mean.shape[-1]
         return np.asarray(outlook.mean + of_each(rng, lambda own: np.asarray(own.gumbel(size=k))))
 
-    def probability(self, outlook: Outlook, progress: Progress, index: int) -> float:
-        odds = np.exp(outlook.mean - outlook.highest(outlook.mean))
-        return float(odds[index] / outlook.among(odds).sum())
+    def law(self, outlook: Outlook, progress: Progress) -> Array:
+        odds = outlook.among(np.exp(outlook.mean - outlook.highest(outlook.mean)))
+        return np.asarray(odds / odds.sum())

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from overcast import _check
 from overcast._check import Array
+from overcast._random import POLICY
 from overcast.beliefs.base import Generators
 from overcast.confidence import Confidence
 from overcast.models.base import Progress
 from overcast.policies.base import Policy
+from overcast.policies.mixed import Mixed
 from overcast.policies.outlook import Outlook
+from overcast.policies.turn import Pick, Turn
 
 
 @dataclass(frozen=True)
@@ -40,20 +45,20 @@ class Repeated(Policy):
     def __post_init__(self) -> None:
         if not isinstance(self.policy, Policy):
             raise TypeError(f"Repeated: policy must be a policy such as Thompson(), got {_check.short(self.policy)}")
-        if self.policy.uniform:
+        if isinstance(self.policy, Mixed):
             raise ValueError(
                 "Repeated: policy must not be mixed, got Mixed inside; write Mixed(Repeated(policy, n), share)"
             )
         object.__setattr__(self, "n", _check.integer("Repeated", "n", self.n, at_least=2))
 
     @property
-    def repeats(self) -> int:  # type: ignore[override]
-        return self.n
+    def random(self) -> bool:  # type: ignore[override]
+        """Whether the scores of one answer draw random numbers."""
+        return self.policy.random
 
     @property
-    def random(self) -> bool:  # type: ignore[override]
-        """Whether one answer draws random numbers."""
-        return self.policy.random
+    def drawn(self) -> bool:
+        return True
 
     @property
     def additive(self) -> bool:  # type: ignore[override]
@@ -66,3 +71,14 @@ class Repeated(Policy):
     def scores(self, outlook: Outlook, progress: Progress, rng: Generators) -> Array:
         """Return the scores of one answer."""
         return self.policy.scores(outlook, progress, rng)
+
+    def law(self, outlook: Outlook, progress: Progress) -> Array | None:
+        """Return the law of the policy, over all answers that it might draw."""
+        return self.policy.law(outlook, progress)
+
+    def choose(self, turn: Turn, repetition: int = 0) -> Pick:
+        answers = [int(self.policy.choose(turn, j).action) for j in range(self.n)]
+        taken = int(turn.rng(POLICY, self.n).random() * self.n)
+        pick = self.policy.choose(turn, taken)
+        shares = np.bincount(answers, minlength=pick.scores.shape[-1]) / self.n
+        return pick._replace(probability=float(shares[answers[taken]]), law=shares)

@@ -92,7 +92,7 @@ def _about(parameter: dict[str, Any]) -> str:
 
 
 def _held(content: dict[str, Any]) -> str:
-    """Return what an answer holds: its type, or its media types if it is not JSON."""
+    """Return the content of an answer: its type, or its media types if it is not JSON."""
     shown = [_shown(kind["schema"]) if "schema" in kind else _text(media) for media, kind in content.items()]
     return ", ".join(shown)
 

@@ -74,7 +74,7 @@ class Connection(HttpToolsProtocol):
         self.transport.abort()
 
     def owes(self) -> tuple[Hashable, ...] | None:
-        """Return what the client has to do next, which changes as it does; None if it is the service's turn."""
+        """Return the next step of the client, which changes as it makes progress; None if it is the service's turn."""
         cycle: Any = self.cycle  # None before the first request
         if self.transport.is_closing() or self.flow.write_paused:
             return "take an answer", cycle, self._resumed, self.transport.get_write_buffer_size() // PIECE

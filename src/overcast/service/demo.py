@@ -67,7 +67,7 @@ class Field:
         return [[round(float(one), 3)] for one in members], round(float(rain), 3), float(2.0 * rng.normal())
 
     def earned(self, amount: float, rain: float) -> float:
-        """Return what a day earns, euros per hectare: less the further the water is from what the field needs."""
+        """Return the earnings of a day, euros per hectare: less the further the water is from what the field needs."""
         return self.worth * (1.0 - ((amount + rain - self.need) / self.need) ** 2) - self.price * amount
 
 

@@ -43,7 +43,7 @@ STUCK = 5.0
 
 
 class Turn:
-    """What work sees: the state, and a way to append to the log."""
+    """The view of a unit of work: the state, and a way to append to the log."""
 
     def __init__(self, state: State, store: Store, now: float) -> None:
         self.state, self.now = state, now
@@ -158,7 +158,7 @@ class Engine:
         self.store.close()
 
     async def ask(self, run: Callable[[Turn], T], writes: bool = True) -> T:
-        """Return what work answers, once all that it appended is durable.
+        """Run work, and return its answer once all that it appended is durable.
 
         writes : whether it may append
         """

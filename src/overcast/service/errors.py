@@ -25,7 +25,7 @@ CODES = {
 
 
 class Fault(msgspec.Struct, omit_defaults=True):
-    """What went wrong: a code, one line for people, and the field that was wrong if one was."""
+    """An error: a code, one line for people, and the field that was wrong if one was."""
 
     code: str
     message: str

@@ -17,6 +17,7 @@ from overcast._check import Array
 from overcast.bandit import Bandit
 from overcast.bandit.files import MAX_COUNT
 from overcast.decisions.record import Decision
+from overcast.policies import Mixed
 from overcast.service.keys import Key
 from overcast.service.shadow import Shadow
 from overcast.service.store.base import Row
@@ -29,7 +30,7 @@ _write = msgspec.json.encode
 
 
 class Made(msgspec.Struct, array_like=True):
-    """What was answered to the request for a decision, so that it can be answered again after its row is erased.
+    """The answer to the request for a decision, kept so that it can be answered again after its row is erased.
 
     request : digest of the request; empty if the row does not tell
     position : of the row
@@ -68,7 +69,7 @@ class Open(msgspec.Struct):
 
 
 class Terms(msgspec.Struct, omit_defaults=True):
-    """What the service does for a bandit beyond the library.
+    """Settings of a bandit that the service adds to those of the library.
 
     wait : seconds after which an outcome is given up; None for no limit
     default : reward that then counts; None if the decision is then forgotten
@@ -143,7 +144,7 @@ class Life:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Life:
-        """Return what `to_bytes` wrote."""
+        """Read the bytes that `to_bytes` wrote."""
         text, _, file = content.partition(b"\n")
         head = _read(text)
         terms = msgspec.convert(head["terms"], Terms)
@@ -214,7 +215,8 @@ class State:
             waiting = Open(row.time, made=answered(life, event, row.position))
             life.bandit.adopt(made)
             if life.shadow is not None:
-                life.shadow.decided(made, event.get("shadow"), made.probability if life.bandit.policy.uniform else None)
+                mixed = isinstance(life.bandit.policy, Mixed)
+                life.shadow.decided(made, event.get("shadow"), made.probability if mixed else None)
             life.await_outcome(id_, waiting)
             life.counts.decisions += 1
         elif kind == "part":
@@ -266,7 +268,7 @@ class State:
 
 
 def answered(life: Life, event: Any, position: int) -> Made:
-    """Return what is answered to the request for a decision, from its event."""
+    """Return the answer to the request for a decision, from its event."""
     record = event["decision"]
     action = record["index"] if life.bandit.actions.names is None else record["action"]
     numbers = record["mean"], record["width"], record["score"], record["probability"]

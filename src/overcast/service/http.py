@@ -48,7 +48,7 @@ _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 
 @dataclass(frozen=True)
 class Service:
-    """What all handlers share."""
+    """The parts that all handlers share."""
 
     engine: Engine
     settings: Settings
@@ -381,5 +381,5 @@ def unauthorized() -> Refusal:
 
 
 def digest(value: Any) -> str:
-    """Return what tells two requests apart, whatever the order of their fields."""
+    """Return a hash of a request that does not depend on the order of its fields."""
     return hashlib.blake2b(msgspec.json.encode(value, order="sorted"), digest_size=16).hexdigest()

@@ -31,7 +31,7 @@ def redacted(text: str) -> str:
 
 
 class Key(msgspec.Struct, frozen=True):
-    """What is known of a key.
+    """A key, without its secret part.
 
     id : public part of it
     name : what it is for
@@ -70,13 +70,13 @@ class Key(msgspec.Struct, frozen=True):
 def new_key(
     secret: bytes, name: str, scopes: tuple[str, ...], bandits: tuple[str, ...], now: float, expires: float | None
 ) -> tuple[Key, str]:
-    """Return what is stored of a new key, and the key itself, which is not stored."""
+    """Make a key: return the record to store, and the key itself, which is not stored."""
     public, private = secrets.token_hex(8), secrets.token_urlsafe(32)
     return Key(public, name, _digest(secret, private), scopes, bandits, now, expires), f"oc_{public}_{private}"
 
 
 def find(keys: dict[str, Key], secret: bytes, given: str, now: float) -> Key | None:
-    """Return what is known of a key that came with a request; None unless it is valid now."""
+    """Return the record of a key that came with a request; None unless it is valid now."""
     parts = _FORM.fullmatch(given)
     if parts is None:
         return None

@@ -1,4 +1,4 @@
-"""What requests and answers hold."""
+"""The bodies of requests and answers."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class NewBandit(Asked):
 
 
 class ChangedBandit(Asked):
-    """What may change while a bandit runs."""
+    """Changes to a bandit that runs."""
 
     policy: str | dict[str, Any] | UnsetType = UNSET
     wait: Seconds | UnsetType | None = UNSET
@@ -161,7 +161,7 @@ class OneOrMany(Asked):
 
 
 class NewOutcome(Asked):
-    """What came of a decision."""
+    """The outcome of a decision."""
 
     reward: float
     context: dict[str, Any] | Vector | None = None
@@ -173,13 +173,13 @@ class NewOutcome(Asked):
 
 
 class NewOutcomeItem(NewOutcome, kw_only=True):
-    """What came of the decision with this id, as one of many."""
+    """The outcome of the decision with this id, as one of many."""
 
     id: str
 
 
 class NewOutcomes(Asked):
-    """What came of many decisions."""
+    """The outcomes of many decisions."""
 
     outcomes: list[Annotated[Any, _item(NewOutcomeItem)]]
 
@@ -302,7 +302,7 @@ class Decided(msgspec.Struct):
 
 
 class Verdict(msgspec.Struct, omit_defaults=True):
-    """What became of one item of a batch."""
+    """The verdict on one item of a batch."""
 
     id: str | None
     status: int
@@ -407,7 +407,7 @@ class Empty(msgspec.Struct):
 
 
 class Erasure(msgspec.Struct, forbid_unknown_fields=True):
-    """What to erase: entries written before a time (seconds since 1970); null for the retired bandit as a whole."""
+    """The entries to erase: those before a time (seconds since 1970); null for the retired bandit as a whole."""
 
     before: float | None
 

@@ -19,7 +19,7 @@ _OTHERS = {"OVERCAST_CONFIG", "OVERCAST_DATA", "OVERCAST_KEY", "OVERCAST_REQUIRE
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a request may ask for.
+    """Limits on requests.
 
     body : bytes of a request
     upload : bytes of a log to import

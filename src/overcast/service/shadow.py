@@ -21,7 +21,7 @@ _CANNOT = (ValueError, TypeError, ArithmeticError)
 
 
 class Choice(msgspec.Struct):
-    """What the shadow would have done: the index of its action, and its estimates for that and for what was taken."""
+    """The choice of the shadow: the index of its action, and its estimates for that and for what was taken."""
 
     index: int
     own: float
@@ -89,7 +89,7 @@ class Shadow:
         self.failed: str | None = None
 
     def choice(self, belief: Belief, available: Any, id_: str, taken: int) -> Choice | None:
-        """Return what it would do; None if it cannot say."""
+        """Return the choice of the shadow; None if it cannot choose."""
         if self.failed is not None:
             return None
         try:

@@ -121,6 +121,11 @@ def policy_of(policy: Any) -> Policy:
     return found
 
 
+def share_of(policy: Policy) -> float:
+    """Return the share of uniform choices of a policy."""
+    return policy.share if isinstance(policy, policies.Mixed) else 0.0
+
+
 def mixed(policy: Policy, share: float, samples: Any) -> Policy:
     """Return a policy with a share of uniform choices, in place of the one that it may have.
 
@@ -129,8 +134,8 @@ def mixed(policy: Policy, share: float, samples: Any) -> Policy:
     own = policy.policy if isinstance(policy, policies.Mixed) else policy
     if not share:
         return own
-    closed = not own.random or type(own).probability is not Policy.probability
-    if own.repeats == 1 and (samples is not None or not closed):
+    closed = not own.random or type(own).law is not Policy.law
+    if not isinstance(own, policies.Repeated) and (samples is not None or not closed):
         raise ValueError(
             f"bandit: explore must go with a policy whose probabilities are known, got {own!r:.80}"
             f"{'' if samples is None else ' with samples'}; write Repeated with it and n"

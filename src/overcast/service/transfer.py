@@ -239,7 +239,7 @@ class _Sink(io.RawIOBase):
         return self._size
 
     def taken(self) -> bytes:
-        """Return what was written since the last call."""
+        """Return the bytes written since the last call."""
         out = b"".join(self._parts)
         self._parts.clear()
         return out

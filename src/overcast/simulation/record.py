@@ -1,4 +1,4 @@
-"""What a simulation keeps: arrays with one row per trial, and their means with two standard errors."""
+"""The record of a simulation: arrays with one row per trial, and their means with two standard errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Step:
-    """What one round adds to the record of each trial, (r,).
+    """One round of the record of each trial, (r,).
 
     `stack` turns the steps of a simulation into arrays (r, t), in which regrets are cumulative.
 

@@ -141,7 +141,7 @@ def _run(batch: Batch) -> Runs:
 def _evidence(
     batch: Batch, learner: Learner, points: Any, choice: Choice, realised: PointStack, shown: Mask | None
 ) -> Any:
-    """Return what each trial learns from: the realised context if it is revealed, else the belief."""
+    """Return the evidence that each trial learns from: the realised context if it is revealed, else the belief."""
     hidden = batch.setting != "observed" or not batch.model.uses_context
     if hidden or (shown is not None and not shown.any()):
         return learner.evidence(points, choice.view, choice.action)

@@ -185,7 +185,7 @@ def _many_beliefs(case: _Case) -> None:
 
 
 def _asked(case: _Case, learner: Learner, points: Any, view: Any, what: Sequence[str]) -> dict[str, Array]:
-    """Return what a learner says of points; what only some policies ask for may be refused."""
+    """Ask a learner about points; it may refuse questions that only some policies ask."""
     out: dict[str, Array] = {}
     for name in what:
         try:

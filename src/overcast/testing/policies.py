@@ -73,11 +73,12 @@ def _scores(name: str, policy: Policy, outlook: Outlook, progress: Progress, rng
 
 def _probabilities(name: str, policy: Policy, outlook: Outlook, progress: Progress) -> None:
     """Check that probabilities, if they are known, add up to one."""
-    found = [policy.probability(outlook, progress, i) for i in range(len(outlook.mean))]
-    known = [p for p in found if p is not None]
-    require(len(known) in (0, len(found)), name, "probability must be known of all actions or of none")
-    require(not known or min(known) >= 0.0, name, "probability must be >= 0")
-    require(not known or abs(sum(known) - 1.0) < 1e-9, name, f"probabilities must add up to 1, got {sum(known):.6g}")
+    law = policy.law(outlook, progress)
+    if law is None:
+        return
+    has_shape(name, "law", law, outlook.mean.shape)
+    require(float(law.min()) >= 0.0, name, f"law must be >= 0, got {law.min():.3g}")
+    require(abs(law.sum() - 1.0) < 1e-9, name, f"law must add up to 1, got {law.sum():.6g}")
 
 
 def _same_scores(name: str, what: str, got: Array, expected: Array) -> None:

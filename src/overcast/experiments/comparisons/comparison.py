@@ -37,7 +37,7 @@ class Table:
 
 
 class Comparison(ABC):
-    """What to run on each problem, and how to judge, tabulate and draw the outcomes."""
+    """The runs on each problem, and how to judge, tabulate and draw the outcomes."""
 
     #: the name in the command, and the name of the folder
     name: str
@@ -53,7 +53,7 @@ class Comparison(ABC):
 
     @abstractmethod
     def found(self, outcome: Outcome) -> dict[str, Any]:
-        """Return what summary.json says about a problem besides its lines."""
+        """Return the entries of summary.json about a problem, besides its lines."""
 
     @abstractmethod
     def tables(self, outcomes: Sequence[Outcome]) -> list[Table]: ...

@@ -1,4 +1,4 @@
-"""What it costs not to tune: the default beside every beta of the paper's UCB, on the paper's three problems."""
+"""The cost of not tuning: the default beside every beta of the paper's UCB, on the paper's three problems."""
 
 from __future__ import annotations
 

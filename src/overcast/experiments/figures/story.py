@@ -24,7 +24,7 @@ BAND, CAME, CHOSEN = "#2b8cdb", "#d55e00", "#7a7a7a"
 
 @dataclass(frozen=True)
 class Season:
-    """What happened, day by day.
+    """The season, day by day.
 
     members : (n, members) the forecasts of rain, mm
     rain : (n,) what came, mm
@@ -66,7 +66,7 @@ def play(days: int = DAYS, seed: int = 0) -> Season:
 
 
 def worth(amount: Any, rain: Any) -> Array:
-    """Return what a day earns, euros per hectare: less the further the water is from what the field needs."""
+    """Return the earnings of a day, euros per hectare: less the further the water is from what the field needs."""
     return np.asarray(WORTH * (1.0 - ((amount + rain - NEED) / NEED) ** 2) - PRICE * amount)
 
 

@@ -126,7 +126,7 @@ class ProfileLearner(LastingLearner):
         return self._design.view(beliefs, samples, rng)
 
     def _seen(self, view: View) -> Array:
-        """Return what is averaged over rounds: the terms, or the features of the reference set."""
+        """Return the quantity that is averaged over rounds: the terms, or the features of the reference set."""
         return np.asarray(view.terms if self._known is None else self._known.features(view.terms))
 
     def _features(self, points: DesignPoints, seen: Array) -> Array:

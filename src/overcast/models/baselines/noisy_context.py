@@ -70,7 +70,7 @@ class NoisyContext(Model):
 
 
 class Reading(NamedTuple):
-    """What the learner sees of a belief.
+    """A belief as the learner sees it.
 
     seen : the view of the belief or of its draws, from which features follow
     contexts, weights : (n, c) and (n,), such that the weighted scatter of phi over the contexts is Sigma

@@ -13,7 +13,7 @@ from overcast.models.kernel.learner import Evidence, KernelLearner, View
 
 
 class Awaited:
-    """What n rounds will tell about the expected rewards of all actions, whatever they pay.
+    """The information that n rounds will bring about the expected rewards of all actions, whatever they pay.
 
     With C the covariance given the rewards so far, which includes that of the level, the variance of action x shrinks
     by C_x^T (C + (lambda / share) I)^-1 C_x, where C_x (n,) is its covariance with the rounds. All are in the unit of

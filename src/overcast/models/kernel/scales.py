@@ -16,7 +16,7 @@ SMALLEST_SIZE = 1e-152
 
 
 class Scales(NamedTuple):
-    """What rewards say about their scales.
+    """Scales estimated from rewards.
 
     ridge : lambda, the variance of the noise over that of the prior, tau^2
     noise2 : variance of the noise

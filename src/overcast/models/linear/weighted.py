@@ -37,7 +37,7 @@ SUMS = ("_base", "_base_target")
 
 
 class Settings(NamedTuple):
-    """What is given about the rewards.
+    """Hyperparameters set by the user.
 
     ridge, noise : the prior precision of theta and the standard deviation of the noise; None to learn them
     discount : factor by which every later round shrinks a round's weight; 1 to keep all weights

@@ -156,7 +156,7 @@ def widths(window: Window) -> Markup | None:
 
 
 def shadow(window: Window) -> Markup | None:
-    """Return what the shadow expects to gain over what was taken, decision by decision, with its moving mean."""
+    """Draw the gain that the shadow expects over the actions taken, decision by decision, with its moving mean."""
     seen = [(one.time, one.shadow.own - one.shadow.taken) for one in window.decisions if one.shadow is not None]
     if not seen:
         return None

@@ -1,4 +1,4 @@
-"""What people type into forms, as the messages that the API takes."""
+"""Forms: from text that people type to the messages that the API takes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def read(raw: bytes) -> Form:
 
 
 def text(form: Form, name: str) -> str:
-    """Return what was typed into a field, without space around it."""
+    """Return the text of a field, without space around it."""
     return form.get(name, [""])[0].strip()
 
 
@@ -41,7 +41,7 @@ def numbers(form: Form, name: str) -> list[float]:
 
 
 def data(form: Form, name: str) -> Any:
-    """Return what a field says as JSON; None if it is empty."""
+    """Read a field as JSON; None if it is empty."""
     words = text(form, name)
     if not words:
         return None

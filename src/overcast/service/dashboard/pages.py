@@ -124,7 +124,7 @@ async def bandit_live(visit: Visit) -> Response:
 
 
 async def _shown(visit: Visit, age: float = 0.0) -> dict[str, Any]:
-    """Return what the page of a bandit shows; while it is younger than `age` seconds, what was made for others."""
+    """Return the content of the page of a bandit; for `age` seconds, visitors share it."""
     info: m.BanditInfo = await visit.perform(f"GET {BANDIT}", name=visit.bandit)
     dim = forms.text(visit.query, "dim")
     place = info.name, int(dim) if dim.isdecimal() and len(dim) < 6 else 0
@@ -157,7 +157,7 @@ async def _made(visit: Visit, info: m.BanditInfo, dim: int) -> dict[str, Any]:
 
 
 def _options(life: Life, window: Window) -> list[Option]:
-    """Return what each action would bring under the last belief, by what is known now."""
+    """Return the present estimates of all actions under the last belief."""
     if not window.decisions:
         return []
     last = window.decisions[-1]

@@ -74,7 +74,7 @@ def new_session() -> Session:
 
 
 def token(session: Session) -> str:
-    """Return what a form must send along; another site cannot know it."""
+    """Return the token that a form must send; another site cannot know it."""
     return _hash("form", session.values[0])
 
 

@@ -1,4 +1,4 @@
-"""What the page of a bandit shows, from its latest rows."""
+"""The content of the page of a bandit, from its latest rows."""
 
 from __future__ import annotations
 

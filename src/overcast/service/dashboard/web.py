@@ -53,7 +53,7 @@ LARGEST, PUBLIC = 1_000_000, 10_000
 
 
 class Site:
-    """What all pages share.
+    """The parts that all pages share.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class Visit:
     async def answer(
         self, operation: str, params: Mapping[str, str], body: Any = None, query: Mapping[str, str] | None = None
     ) -> Reply:
-        """Return what an operation of the API answers to this key."""
+        """Return the answer of an operation of the API to this key."""
         one, key = self.site.operations[operation], self.key
         if key is None or (one.scope is not None and not key.may(one.scope)):
             had = "none" if key is None else ", ".join(key.scopes)
@@ -125,7 +125,7 @@ class Visit:
         return await one.handler(self._call(params, given, query or {}))
 
     async def ask(self, work: Callable[[Turn], T]) -> T:
-        """Return what work that writes nothing answers, unless the key was revoked in the meantime."""
+        """Run work that writes nothing, unless the key was revoked in the meantime, and return its answer."""
         return await self._call(self.params, None, {}).ask(work, writes=False)
 
     def _call(self, params: Mapping[str, str], body: Any, query: Mapping[str, str]) -> Call:

@@ -29,7 +29,7 @@ class _Record(msgspec.Struct):
 
 
 class Other(msgspec.Struct):
-    """What the shadow would have taken, and what it expects of that and of what was taken."""
+    """The action that the shadow would have taken, with its estimates for that one and the one taken."""
 
     index: int
     own: float
@@ -100,7 +100,7 @@ class Window:
 
 
 def window(rows: Iterable[Row]) -> Window:
-    """Return what rows of one bandit tell."""
+    """Read the rows of one bandit."""
     out, known = Window(), dict[str, Seen]()
     for row in rows:
         if row.kind == "create":  # what came before was of an erased bandit of the same name

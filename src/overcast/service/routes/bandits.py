@@ -74,7 +74,7 @@ async def change_bandit(call: Call) -> Reply:
         policy = None
         if given_policy is not None or share is not None:
             own = life.bandit.policy if given_policy is None else given_policy
-            policy = _explored(own, share, life.bandit.policy.uniform, life.bandit.samples)
+            policy = _explored(own, share, spec.share_of(life.bandit.policy), life.bandit.samples)
         given = {name: getattr(asked, name) for name in ("wait", "default", "explain")}
         terms = structs.replace(life.terms, **{name: value for name, value in given.items() if value is not UNSET})
         check_terms(terms.wait, terms.default, (one.total for one in life.open.values()))
@@ -115,7 +115,7 @@ async def estimate(call: Call) -> Reply:
 def _explored(policy: Policy, share: float | None, before: float, samples: Any) -> Policy:
     """Return a policy with the share of uniform choices that was asked for, else its own, else the one from before."""
     with refusing("explore"):
-        return spec.mixed(policy, (policy.uniform or before) if share is None else share, samples)
+        return spec.mixed(policy, (spec.share_of(policy) or before) if share is None else share, samples)
 
 
 def check_actions(actions: Any, limits: Limits) -> None:
@@ -166,7 +166,7 @@ def info(life: Life) -> m.BanditInfo:
         wait=terms.wait,
         default=terms.default,
         explain=terms.explain,
-        explore=policy.uniform,
+        explore=spec.share_of(policy),
         learnt=m.LearntSoFar(learnt.rounds, learnt.open, learnt.noise, learnt.ridge),
     )
 

@@ -78,7 +78,7 @@ def made(turn: Turn, name: str, asked: m.NewDecision, header: str | None, limits
 
 
 def _known(turn: Turn, life: Life, id_: str) -> Made | None:
-    """Return what was answered under an id; None if it is new."""
+    """Return the earlier answer under an id; None if the id is new."""
     if id_ in life.open and (made := life.open[id_].made) is not None:  # its row may be erased
         return made
     row = next((row for row in turn.find(life.name, id_) if row.kind == "decide"), None)

@@ -48,7 +48,7 @@ async def end_shadow(call: Call) -> Reply:
 
 
 def told(life: Life) -> m.ShadowInfo:
-    """Return what is told about the shadow of a bandit; raise a refusal if it has none."""
+    """Describe the shadow of a bandit; raise a refusal if it has none."""
     shadow = life.shadow
     if shadow is None:
         raise Refusal(404, f"shadow: must have been put before, got none for {life.name!r}")

@@ -1,4 +1,4 @@
-"""What a store of the log must do."""
+"""The contract of a store of the log."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Row(NamedTuple):
 
 
 class Snapshots(NamedTuple):
-    """What the fold had come to at a position, by name of the bandit, and the version of overcast that folded it."""
+    """The state of the fold at a position, by name of the bandit, and the version of overcast that folded it."""
 
     position: int
     version: str
@@ -71,7 +71,7 @@ class Store(Protocol):
         """Give the turn back without writing."""
 
     def news(self, after: int) -> Sequence[Row]:
-        """Return what others have written after a position, without taking the turn."""
+        """Return the rows that others have written after a position, without taking the turn."""
 
     def read(self, after: int = 0) -> Iterator[Row]:
         """Return all rows after a position, in order."""

@@ -190,7 +190,7 @@ class _Link:
         return self._db is not None and not self._db.closed
 
     def call(self, work: Callable[[_Connection], T]) -> T:
-        """Return what work returns."""
+        """Run work, and return its result."""
         with self._lock:
             try:
                 return work(self._connection())

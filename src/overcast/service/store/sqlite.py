@@ -181,7 +181,7 @@ class SqliteStore:
         return self._safely(lambda: self._db.execute(query, values).fetchall())
 
     def _safely(self, call: Callable[[], T]) -> T:
-        """Return what a call returns; undo what it began if it fails."""
+        """Make a call and return its result; undo its changes if it fails."""
         with self._lock:
             try:
                 return call()
