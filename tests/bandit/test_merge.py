@@ -159,3 +159,42 @@ def test_exp4_takes_no_actions_of_others() -> None:
     other = oc.Bandit({name: NAMED[name] for name in "abc"}, model, oc.Proportional())
     with unchanged(mine), refused(TypeError, "Exp4", "actions cannot"):
         mine.merge(other)
+
+
+def _labelled(actions: dict[str, Any]) -> oc.Bandit:
+    return oc.Bandit(actions, oc.LinearModel(oc.features.Disjoint(3), ridge=1.0), oc.Greedy())
+
+
+@pytest.mark.parametrize("more", [[], ["z"]], ids=["same set", "larger set"])
+def test_labels_that_moved_are_matched_by_name(more: list[str]) -> None:
+    unit = np.eye(3)
+    mine = _labelled({"a": unit[0], "b": unit[1], "c": unit[2]})
+    theirs = _labelled({"a": unit[1], "b": unit[0], "c": unit[2]})
+    mine.observe("a", [1.0], 2.0)
+    theirs.observe("b", [1.0], 8.0)
+    if more:
+        mine.add_actions(more)
+    mine.merge(theirs)
+    np.testing.assert_allclose(mine.estimate([1.0]).mean[:3], [1.0, 4.0, 0.0])
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_labels_that_one_bandit_shares_are_refused(swapped: bool) -> None:
+    unit = np.eye(3)
+    one = _labelled({"a": unit[0], "b": unit[0], "c": unit[2]})
+    two = _labelled({"a": unit[0], "b": unit[1], "c": unit[2]})
+    for bandit in (one, two):
+        bandit.observe("a", [1.0], 8.0)
+    mine, theirs = (two, one) if swapped else (one, two)
+    with unchanged(mine), unchanged(theirs), refused(ValueError, "Bandit", "merge needs actions that share a unit"):
+        mine.merge(theirs)
+
+
+def test_labels_that_moved_beyond_the_others_are_refused() -> None:
+    names = ["a", "b"]
+    mine, theirs = (oc.Bandit(names, oc.LinearModel(oc.features.Disjoint(2)), oc.UCB()) for _ in range(2))
+    for bandit in (mine, theirs):
+        bandit.observe("a", [1.0], 1.0)
+    theirs.add_actions({"b": np.eye(3)[2]})
+    with unchanged(mine), refused(ValueError, "Bandit", "merge needs actions with unit vectors of 2 entries"):
+        mine.merge(theirs)

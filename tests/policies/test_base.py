@@ -111,3 +111,14 @@ def test_scores_that_are_no_numbers_of_the_actions_are_refused_alike(scores: Any
     ):
         with refused(ValueError, "Policy", "scores must be an array of shape (2,) of numbers"):
             call()
+
+
+def test_a_probability_of_one_action_gives_way_to_a_law() -> None:
+    with refused(TypeError, "Former", "write law(outlook, progress)"):
+
+        class Former(Policy):
+            def scores(self, outlook: Any, progress: Any, rng: Any) -> Any:
+                return outlook.mean
+
+            def probability(self, outlook: Any, progress: Any, index: int) -> float:
+                return 0.5

@@ -120,6 +120,11 @@ def merge(mine: State, theirs: State) -> None:
     """
     actions, of = mine.actions.joined(theirs.actions, mine.model.labels and theirs.model.labels)
     known = np.where(np.arange(len(actions)) < len(mine.actions), np.arange(len(actions)), -1)
+    if mine.model.labels and theirs.actions.dim > actions.dim:
+        raise ValueError(
+            f"Bandit: merge needs actions with unit vectors of {actions.dim} entries at most, got "
+            f"{theirs.actions.dim}: some of the other bandit have moved to new ones"
+        )
     out, other = mine.copy(), theirs.copy()
     out.change_actions(actions, known)
     other.change_actions(actions, of)

@@ -94,13 +94,14 @@ class State:
         """Take over other actions, of which row i was row of[i], or has a new vector if that is -1."""
         a, learner = actions.dim, self.learner
         model = self.model if a == self.actions.dim else self.model.widened(a)
+        labels = _moved_labels(self.actions, actions, of) if self.model.labels else None
         changed = len(actions) != len(self.actions) or not np.array_equal(of, np.arange(len(of)))
         if changed:
             check_actions_may_change(self.model)
-        if learner is not None and changed:
+        if learner is not None and (changed or (labels is not None and (labels != np.arange(len(labels))).any())):
             learner = copy.deepcopy(learner)  # a change that fails, here or below, leaves the learner as it is
-            if self.model.labels:
-                learner.relabel(_moved_labels(self.actions, actions, of))
+            if labels is not None:
+                learner.relabel(labels)
             else:
                 learner.extend(actions.coordinates)
         points = None if learner is None else learner.at(actions.coordinates)
@@ -145,11 +146,19 @@ def padded(vectors: Vectors, a: int) -> Vectors:
 
 
 def _moved_labels(before: Actions, now: Actions, of: Indices) -> Indices:
-    """Return the label that each of the present ones continues, -1 for none."""
-    old, new = _places(before.coordinates), _places(now.coordinates)
-    out = np.full(now.dim, -1, dtype=np.intp)
+    """Return the label that each of the present ones continues, -1 for none.
+
+    Raise ValueError if actions that share a label do not share one afterwards, or the other way round: nobody could
+    say which of them a reward was about.
+    """
     known = of >= 0
-    out[new[known]] = old[of[known]]
+    old, new = _places(before.coordinates)[of[known]], _places(now.coordinates)[known]
+    pairs = np.unique(np.stack([old, new]), axis=1)
+    if any(len(np.unique(side)) < pairs.shape[1] for side in pairs):
+        must = "merge needs actions that share a unit vector in both bandits or in none"
+        raise ValueError(f"Bandit: {must}, got some that share one in one bandit alone")
+    out = np.full(now.dim, -1, dtype=np.intp)
+    out[new] = old
     idle = np.setdiff1d(np.flatnonzero(out[: before.dim] < 0), out)  # labels whose actions have other vectors now
     out[idle] = idle
     return out

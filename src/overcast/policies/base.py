@@ -45,6 +45,10 @@ class Policy(ABC):
     def __init_subclass__(cls, **options: Any) -> None:
         """Reset these flags in a class that defines `scores`, unless it sets them itself."""
         super().__init_subclass__(**options)
+        if "probability" in vars(cls):
+            raise TypeError(
+                f"{cls.__name__}: write law(outlook, progress), which returns the probability of every action"
+            )
         if "scores" in vars(cls):
             cls.random = vars(cls).get("random", True)
             cls.lockstep = vars(cls).get("lockstep", False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -110,7 +111,7 @@ class ProfileLearner(LastingLearner):
     def __init__(self, model: FixedProfile, reference: Array, context_dim: int) -> None:
         a = reference.shape[1]
         self._design, self._ridge = model.features.design(a, context_dim), model.ridge
-        self._d = model.features.size(a, context_dim)
+        self._d, self._reference = model.features.size(a, context_dim), reference
         self._known = self._design.at(reference) if self._design.terms_shape is None else None
         seen = self._design.terms_shape or (len(reference), self._d)
         self._rounds = 0
@@ -229,13 +230,25 @@ class ProfileLearner(LastingLearner):
         self._profile = profile
         self._rounds += 1
 
+    def _place(self, action: Array) -> int:
+        """Return where a new action goes among those taken: in the order of the reference set, others at the end.
+
+        The signs of the root of V, and with them draws, follow from this order.
+        """
+        ranks = [self._rank(one) for one in self._taken]
+        return bisect.bisect_right(ranks, self._rank(action))
+
+    def _rank(self, action: Array) -> int:
+        found = np.flatnonzero((self._reference == action).all(axis=1))
+        return int(found[0]) if len(found) else len(self._reference)
+
     def _add(self, action: Array, count: float, total: float) -> None:
         """Add rounds of an action, and the sum of their rewards."""
         found = np.flatnonzero((self._taken == action).all(axis=1))
+        place = int(found[0]) if len(found) else self._place(action)
         if not len(found):
-            self._taken = np.concatenate([self._taken, action[None]])
-            self._counts, self._sums = np.append(self._counts, 0.0), np.append(self._sums, 0.0)
-        place = int(found[0]) if len(found) else -1
+            self._taken = np.insert(self._taken, place, action, axis=0)
+            self._counts, self._sums = np.insert(self._counts, place, 0.0), np.insert(self._sums, place, 0.0)
         self._counts[place] += count
         self._sums[place] += total
         self._log_det = None
