@@ -92,3 +92,14 @@ def test_an_action_in_place_of_a_decision() -> None:
     bandit.decide(belief, id="a")  # an open decision of that name is one
     bandit.learn("a", reward)
     assert bandit.learnt.rounds == 2
+
+
+def test_a_property_that_fails_tells_its_own_error() -> None:
+    class Counting(oc.Bandit):
+        @property
+        def total(self) -> int:
+            return self.learnt.rouns  # type: ignore[attr-defined, no-any-return]
+
+    bandit = Counting(["a", "b"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB())
+    with pytest.raises(AttributeError, match="rouns"):
+        _ = bandit.total

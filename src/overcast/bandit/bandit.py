@@ -509,6 +509,8 @@ class Bandit:
 
         def __getattr__(self, name):
             """Raise AttributeError that says what to write for a method's name from elsewhere."""
+            if hasattr(type(self), name):  # a property that failed: let it fail again, with its own error
+                return object.__getattribute__(self, name)
             raise _guesses.method(name)
 
     def _repr_html_(self) -> str:

@@ -76,7 +76,7 @@ class Terms(msgspec.Struct, omit_defaults=True):
     explain : whether mean, width and score of every action are kept with a decision
     """
 
-    wait: float | None = None
+    wait: Annotated[float, msgspec.Meta(gt=0)] | None = None
     default: float | None = None
     explain: bool = True
 
@@ -157,7 +157,8 @@ class Life:
                 one["parts"] = dict.fromkeys(one["parts"])
         out.open, out._sorted = msgspec.convert(head["open"], dict[str, Open]), False
         out.counts = msgspec.convert(head["counts"], Counts)
-        out.retired, out.since, out.position = head["retired"], head.get("since", 0), head["position"]
+        out.retired = msgspec.convert(head["retired"], bool)
+        out.since, out.position = (msgspec.convert(head.get(name, 0), Count) for name in ("since", "position"))
         return out
 
 

@@ -44,6 +44,10 @@ def batches(pa: Any, pq: Any, raw: bytes, needed: Sequence[str], also: Sequence[
     if any(pa.types.is_nested(schema.field(name).type) for name in names):
         raise ValueError("a Parquet file with lists or structs in its columns")
     texts = [name for name in names if _is_text(pa, schema.field(name).type)]
+    for name in names:
+        if name not in texts and not _is_small(pa, schema.field(name).type):
+            got = f"got {schema.field(name).type} in {name}"
+            raise ValueError(f"columns must hold numbers, flags, texts or bytes as an export has them, {got}")
     total = 0
     with pq.ParquetFile(io.BytesIO(raw), read_dictionary=texts, pre_buffer=False) as file:
         for batch in file.iter_batches(BATCH, columns=names, use_threads=False):
@@ -60,6 +64,12 @@ def _told(limit: int) -> str:
 def _is_text(pa: Any, kind: Any) -> bool:
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     known = pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary
+    return any(one(kind) for one in known)
+
+
+def _is_small(pa: Any, kind: Any) -> bool:
+    """Return whether a value of this kind takes eight bytes at most, whatever the file says."""
+    known = pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_null
     return any(one(kind) for one in known)
 
 

@@ -264,6 +264,10 @@ def test_a_base_cannot_claim_what_cannot_have_happened(api: Api) -> None:
             for value in (-5, 10**30):
                 shadow = told["shadow"] | {"compared": compared | {name: value}}
                 api.refused(claimed(shadow=shadow), 422, "row 1 (base)")
+        many = {name: counts[name] + 10**15 for name in ("decisions", "outcomes")}  # which add up
+        api.refused(claimed(counts=counts | many), 422, "row 1 (base)")
+        api.refused(claimed(retired="no"), 422, "row 1 (base)")
+        api.refused(claimed(terms={"wait": -1.0, "default": 0.0}), 422, "row 1 (base)")
     assert claimed().status == 201
 
 

@@ -232,6 +232,9 @@ def _check_life(life: Life, row: Row) -> None:
             raise ValueError(f"detail and shadow must be about the {known} actions")
     if row.kind == "base" and life.counts.decisions != life.counts.ended + len(life.open):
         raise ValueError("decisions must be as many as those that ended or are open")
+    state = life.bandit.state
+    if row.kind == "base" and (life.counts.outcomes > state.rewards or life.counts.decisions > state.pending.made):
+        raise ValueError("decisions and outcomes must be no more than the bandit has made and learnt")
     if row.kind in ("base", "create", "terms", "part"):
         waiting = [life.open[row.decision]] if row.decision is not None else list(life.open.values())
         if not all(0.0 <= time < m.END for time in (life.created, *(one.time for one in waiting))):
