@@ -127,6 +127,7 @@ def test_calibrate_reads_the_files_that_people_have(tmp_path: Path) -> None:
             "Recalibrated: context must lie within the bounds (1.0",
         ),
         (["--columns", "gauge=run_*", "--event", "wet"], "Event: event must be like 'gauge < 0'"),
+        (["--columns", "gauge=run_*", "--by", ""], "calibrate: --by must name a column, got nothing"),
         (["--columns", "gauge=run_*", "--event", "gauge < nan"], "Event: event must be like 'gauge < 0'"),
         (["--columns", "gauge=run_*", "--memory", "1" * 30], "Recalibrated: memory must be 1000000000 at most"),
         (["--columns", "gauge=run_*"] * 2, "--columns: expected every column once, got gauge twice"),

@@ -150,3 +150,10 @@ def test_an_event_that_is_chained_again_follows_its_new_place() -> None:
     log = _life()
     assert events.chained(log[2], after=log[1]) == log[2]
     assert events.chained(log[2], after=log[0])["number"] == 1
+
+
+@pytest.mark.parametrize("checksum", ["zz", "", None, "-1", "0123456g", 7], ids=repr)
+def test_an_event_with_a_damaged_checksum_is_not_followed(checksum: Any) -> None:
+    last = _life()[-2] | {"checksum": checksum}
+    with refused(ValueError, "events", "checksum must be eight hexadecimal digits"):
+        events.chained(events.closed(), after=last)

@@ -127,6 +127,7 @@ def test_an_address_of_sqlite_is_a_path(tmp_path: Path) -> None:
         (["--host", "192.0.2.1"], ["--host must be an address of this machine", "'192.0.2.1'"]),
         (["--db", "sqlite:///"], ["--db must name a file", "'sqlite:///'"]),
         (["--db", "sqlite:///a.db?mode=ro"], ["--db must name a file"]),
+        (["--db", ":memory:"], ["--db must name a file", "':memory:'"]),
         (["--db", "sqlite://a.db"], ["--db must be a path", "sqlite://"]),
     ],
 )

@@ -65,6 +65,8 @@ def _run(args: argparse.Namespace) -> None:
     from overcast.datasets.forecasts import read_forecasts
     from overcast.experiments.comparisons import calibrate
 
+    if args.by == "":
+        raise ValueError("calibrate: --by must name a column, got nothing; leave it out for no groups")
     record = read_forecasts(args.file, columns=args.columns, by=args.by)
     bounds = _bounds(args.bounds, record.names)
     Recalibrated(args.memory, bounds)  # both raise an error for options that mean nothing, also if outcomes are few

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
@@ -139,7 +140,10 @@ def _link(event: Any) -> tuple[int, str]:
     if not isinstance(event, dict) or any(name not in event for name in LINK):
         got = _check.short(_name(event))
         raise ValueError(f"events: after must be a configuration or an event that chained returned, got {got}")
-    return _check.integer("events", "number", event["number"], at_least=1), event["checksum"]
+    checksum = event["checksum"]
+    if not isinstance(checksum, str) or not re.fullmatch("[0-9a-f]{8}", checksum):
+        raise ValueError(f"events: checksum must be eight hexadecimal digits, got {_check.short(checksum)}")
+    return _check.integer("events", "number", event["number"], at_least=1), checksum
 
 
 def _name(event: Any) -> Any:

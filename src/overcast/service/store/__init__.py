@@ -24,6 +24,8 @@ def open_store(url: str) -> Store:
         raise ValueError(f"serve: --db must be a path or postgresql://..., got one that starts with {scheme}://")
     if not path or (path != url and "?" in path):
         raise ValueError(f"serve: --db must name a file behind sqlite:///, without options, got {url!r}")
+    if path == ":memory:":
+        raise ValueError("serve: --db must name a file, got ':memory:': the log must outlive the process")
     return SqliteStore(path)
 
 
