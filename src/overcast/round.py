@@ -85,6 +85,11 @@ class _Turn:
     asked : the learner that answers, for which decisions whose rewards are still to come count
     """
 
+    __slots__ = (
+        *("_asked", "_available", "_beliefs", "_draws", "_learner", "_model", "_points", "_seen", "_streams", "_t"),
+        *("exact", "progress"),
+    )
+
     def __init__(
         self,
         model: Model,
@@ -100,17 +105,20 @@ class _Turn:
         self._model, self._learner, self._asked, self._points = model, learner, asked, points
         self._beliefs, self._t, self._streams, self._available = beliefs, t, streams, available
         self._draws, self.exact = draws(samples, t), samples is None
-        self._seen: tuple[int, Any, Outlook] | None = None
-        self.progress = Progress(t, asked.log_det, model.theory_ridge, self.outlook().mean.shape[-1])
+        self._seen = self._see(0)
+        self.progress = Progress(t, asked.log_det, model.theory_ridge, self._seen[2].mean.shape[-1])
+
+    def _see(self, repetition: int) -> tuple[int, Any, Outlook]:
+        """View the belief, exactly or from its draws for a repetition, and ask about the points."""
+        rng = None if self.exact else self.rng(BELIEF, repetition)
+        view = self._model.view(self._learner, self._beliefs, self._draws, rng)
+        return repetition, view, Outlook(self._asked, self._points, view, self._available)
 
     def seen(self, repetition: int) -> tuple[int, Any, Outlook]:
         """Return whose draws of the belief the view rests on, the view and the outlook; keep the latest ones."""
-        seen = self._seen
-        if seen is None or (seen[0] != repetition and not self.exact):
-            rng = None if self.exact else self.rng(BELIEF, repetition)
-            view = self._model.view(self._learner, self._beliefs, self._draws, rng)
-            seen = self._seen = repetition, view, Outlook(self._asked, self._points, view, self._available)
-        return seen
+        if not self.exact and self._seen[0] != repetition:
+            self._seen = self._see(repetition)
+        return self._seen
 
     def outlook(self, repetition: int = 0) -> Outlook:
         return self.seen(repetition)[2]

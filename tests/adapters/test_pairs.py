@@ -35,6 +35,43 @@ def test_a_mean_and_a_standard_deviation(names: str) -> None:
     assert repr(oc.as_beliefs(frame)[0]) == "Gaussian(mean=[1.0], cov=[4.0])"
 
 
+def test_a_mean_and_a_variance_without_a_gap() -> None:
+    frame = row("tmean, tvar")
+    records = frame.to_records(index=False)
+    for obj in (frame, frame.iloc[0], frame.iloc[0].to_dict(), records, records[0]):
+        assert oc.as_belief(obj).variance().tolist() == pytest.approx([2.0])
+    bandit = oc.Bandit(["a", "b"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB())
+    assert bandit.decide(frame.iloc[0]).belief.variance().tolist() == pytest.approx([2.0])
+
+
+def test_an_error_may_be_several_things() -> None:
+    for obj in (row("y, yerr").iloc[0], row("y, yerr").iloc[0].to_dict()):
+        normal = follow(oc.as_belief, obj, "oc.Gaussian(row['y'], sd=row['yerr'])")
+        assert (normal.mean().tolist(), normal.variance().tolist()) == ([1.0], [4.0])
+
+
+@pytest.mark.parametrize(
+    ("names", "levels"),
+    [
+        ("l95, u95", [0.025, 0.975]),
+        ("X2.5, X97.5", [0.025, 0.975]),
+        ("X2.5., X50., X97.5.", [0.025, 0.5, 0.975]),
+        ("l95, pred, u95", [0.025, 0.5, 0.975]),
+        ("lower_95, forecast, upper_95", [0.025, 0.5, 0.975]),
+        ("lower 80%, pred, upper 80%", [0.1, 0.5, 0.9]),
+        ("lo80, point, hi80", [0.1, 0.5, 0.9]),
+        ("q10, pred, q90", [0.1, 0.5, 0.9]),
+    ],
+)
+def test_bounds_that_tell_their_level(names: str, levels: list[float]) -> None:
+    frame = row(names)
+    for obj in (frame, frame.iloc[0], frame.iloc[0].to_dict(), frame.to_records(index=False)):
+        belief = oc.as_belief(obj)
+        assert isinstance(belief, oc.Quantiles)
+        np.testing.assert_allclose(belief.levels, levels)
+        np.testing.assert_array_equal(belief.values[:, 0], np.arange(1.0, len(levels) + 1.0))
+
+
 def test_a_variance_is_no_standard_deviation() -> None:
     assert oc.as_belief(row("wind_mean, wind_var")).variance()[0] == pytest.approx(2.0)
 
@@ -60,6 +97,8 @@ def test_a_variance_is_no_standard_deviation() -> None:
         ("min_temp, max_temp", [0.1, 0.9]),
         ("lower_ci, upper_ci", [0.1, 0.9]),
         ("interval_low, interval_high", [0.1, 0.9]),
+        ("lb, ub", [0.1, 0.9]),
+        ("lb, mean, ub", [0.1, 0.5, 0.9]),
     ],
 )
 def test_bounds_need_a_level(names: str, levels: list[float]) -> None:

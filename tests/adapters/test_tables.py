@@ -265,3 +265,50 @@ def test_times_are_neither_dimensions_nor_members(index: Any) -> None:
     bandit = oc.Bandit(["a", "b"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB())
     bandit.decide([1.0, 2.0])
     assert bandit.decide(series).belief.dim == 2
+
+
+def quantities_by_date() -> pd.DataFrame:
+    dates = pd.date_range("2024", periods=2)
+    index = pd.MultiIndex.from_product([dates, [0.1, 0.5, 0.9]], names=["date", "quantile"])
+    values = {"temp": [10.0, 12.0, 14.0, 20.0, 22.0, 24.0], "wind": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]}
+    return pd.DataFrame(values, index=index)
+
+
+def test_quantiles_of_several_quantities_below_each_date() -> None:
+    frame = quantities_by_date()
+    for obj, at in ((frame, 1), (frame.swaplevel(), 0), (frame.iloc[::-1], 1)):
+        first, second = oc.as_beliefs(obj)
+        assert isinstance(first, oc.Quantiles)
+        assert first.names == ("temp", "wind")
+        np.testing.assert_allclose(first.levels, [0.1, 0.5, 0.9])
+        np.testing.assert_array_equal(first.values, [[10.0, 1.0], [12.0, 2.0], [14.0, 3.0]])
+        assert second.quantile(0.9).tolist() == pytest.approx([24.0, 6.0])
+        picked = oc.as_belief(follow(oc.as_belief, obj, f"obj.unstack({at}).iloc[[0]]"))
+        assert picked.quantile(0.5).tolist() == [12.0, 2.0]
+    assert oc.as_belief(frame.iloc[:3]).quantile(0.1).tolist() == pytest.approx([10.0, 1.0])
+    bandit = oc.Bandit(["a", "b"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB())
+    bandit.observe(["a", "b"], frame, [0.0, 1.0])
+    assert bandit.learnt.rounds == 2
+    with refused(ValueError, "as_belief", "two levels or more under 'quantile'"):
+        oc.as_belief(frame.iloc[:1])
+    texts = frame.rename(index="q{}".format, level="quantile")
+    assert len(oc.as_beliefs(follow(oc.as_beliefs, texts, "obj['temp']"))) == 2
+
+
+def test_levels_in_the_rows_and_dates_in_the_columns() -> None:
+    turned = quantities_by_date()["temp"].unstack(0)
+    for read in (oc.as_belief, oc.as_beliefs):
+        right = follow(read, turned, "obj.T")
+        assert [belief.quantile(0.9)[0] for belief in oc.as_beliefs(right)] == pytest.approx([14.0, 24.0])
+    assert oc.as_belief(turned.iloc[:, :1]).dim == 1
+
+
+def test_levels_that_come_twice_or_as_percents_below_a_date() -> None:
+    frame = quantities_by_date()
+    percents = frame.rename(index=lambda level: round(100 * level), level="quantile")
+    for own in (["temp"], ["temp", "wind"], "temp"):
+        twice = pd.concat([frame[own], frame[own].iloc[:1]])
+        assert len(oc.as_beliefs(follow(oc.as_beliefs, twice, "obj[~obj.index.duplicated()]"))) == 2
+        write = "obj.rename(index=lambda q: q / 100, level='quantile')"
+        shares = follow(oc.as_beliefs, percents[own], write)
+        assert [belief.quantile(0.9)[0] for belief in oc.as_beliefs(shares)] == pytest.approx([14.0, 24.0])

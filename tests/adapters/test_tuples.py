@@ -36,6 +36,17 @@ def test_mean_and_standard_deviation(kind: Any) -> None:
     assert repr(oc.Gaussian(m, sd=s)) == "Gaussian(mean=[20.0], cov=[4.0])"
 
 
+@pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame, np.ndarray.tolist], ids=str)
+@pytest.mark.parametrize("c", [1, 2, 3])
+def test_columns_of_means_and_standard_deviations(kind: Any, c: int) -> None:
+    """Regressors that were fitted to y[:, None], or to several columns, return (n, c)."""
+    obj = kind(np.repeat(MEAN[:, None], c, axis=1)), kind(np.repeat(SD[:, None], c, axis=1))
+    first, second = both(obj, "[oc.Gaussian(m, sd=s) for m, s in zip(*map(np.asarray, obj))]")
+    assert (first.mean().tolist(), first.variance().tolist()) == ([20.0] * c, [4.0] * c)
+    assert (second.mean().tolist(), second.variance().tolist()) == ([21.0] * c, [1.0] * c)
+    assert [belief.members for belief in both(obj, "oc.as_beliefs(list(obj))")] == [2, 2]
+
+
 def test_numbers() -> None:
     with refused(ValueError, "as_belief", "got a tuple of 2 numbers; write oc.Gaussian(m, sd=s) with m, s = obj"):
         oc.as_belief((20.0, np.float64(2.0)))
@@ -70,6 +81,8 @@ def test_a_bandit_takes_tuples_of_its_dimension() -> None:
         fresh.observe(["a", "b"], [(20.0, 2.0), (21.0, 1.0)], [0.0, 1.0])
     with refused(ValueError, "as_belief", "oc.Gaussian(m, sd=s)"):
         fresh.observe(["a", "b"], (MEAN, SD), [0.0, 1.0])
+    with refused(ValueError, "as_belief", "oc.Gaussian(m, sd=s)"):
+        fresh.observe(["a", "b"], (MEAN.tolist(), SD.tolist()), [0.0, 1.0])
     assert known.decide((20.0, 2.0)).belief.mean().tolist() == [20.0, 2.0]
     known.learn(known.decide((20.0, 2.0)), 1.0, context=(21.0, 1.0))
     known.observe("a", (20.0, 2.0), 1.0)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from overcast.adapters.pairs import Column, together
+from overcast.adapters.pairs import ROLES, Column, together
 
 _PERCENT = r"(?P<percent>\d{1,2}(?:\.\d+)?|100)"
 _SHARE = r"(?P<share>0?\.\d+)"
@@ -65,6 +65,8 @@ TABLE: tuple[tuple[str, str], ...] = (
     ("other", r"se|stderr|(?:.+[_\-. ])?(?:lower|upper|lo|hi|lwr|upr|lcl|ucl|ci|se|stderr)(?:[_\-. ]?\d+%?)?"),
 )
 _PATTERNS = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in TABLE)
+#: point forecasts beside quantiles
+POINTS = frozenset((*ROLES["mean"], *ROLES["middle"])) - {"value"}
 
 #: columns that tell rows apart, or what came
 KEYS = frozenset(
@@ -136,7 +138,19 @@ def read_all(labels: Any, known: Sequence[str] = ()) -> dict[Any, Column]:
     percentiles = [column.level or 0.0 for column in found.values() if column.kind == "percentile"]
     if percentiles and (len(percentiles) < 2 or max(percentiles) < 0.5):
         found = {label: column for label, column in found.items() if column.kind != "percentile"}
+    found |= _point(labels, found)
     return {} if found.keys() <= set(known) else found
+
+
+def _point(labels: Any, found: dict[Any, Column]) -> dict[Any, Column]:
+    """Return the point forecast beside quantiles or bounds that tell their level: pred beside q10 and q90."""
+    levels = [column for column in found.values() if column.kind in ("quantile", "percentile", "lo", "hi")]
+    if len(levels) < 2 or any(column.model for column in levels):
+        return {}
+    for label in labels:
+        if isinstance(label, str) and label.strip().lower() in POINTS and label not in found:
+            return {label: Column("", "point")}
+    return {}
 
 
 def _outranks(column: Column, beside: Column | None) -> bool:

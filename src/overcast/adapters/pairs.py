@@ -47,6 +47,7 @@ ENDS = (
     ("low", "high"),
     ("min", "max"),
     ("lcl", "ucl"),
+    ("lb", "ub"),
     ("worst", "best"),
 )
 #: parameters of a distribution, of a family that they do not tell, and how one of the families is written
@@ -82,13 +83,18 @@ _LIMIT = re.compile(
 )
 _ALONE = re.compile(rf"(?P<model>)[_\-. ]*(?P<word>{_WORD})", re.IGNORECASE)
 _BEFORE = re.compile(rf"(?P<word>{_WORD})[_\-. (]+(?P<model>.+?)\)?", re.IGNORECASE)
-_GLUE = "mean|avg|sd|std|stdev|sigma|min|max|low|high|lower|upper|lwr|upr"
+_GLUE = "mean|avg|sd|std|stdev|sigma|var|err|error|stderr|min|max|low|high|lower|upper|lwr|upr"
 _GLUED = (
     re.compile(rf"(?P<model>.*[^_\-. (])(?P<word>{_GLUE})", re.IGNORECASE),
-    re.compile(r"(?P<word>mean|avg|sd|std|stdev|min|max)(?P<model>[^_\-. (].*)", re.IGNORECASE),
+    re.compile(r"(?P<word>mean|avg|sd|std|stdev|var|min|max)(?P<model>[^_\-. (].*)", re.IGNORECASE),
 )
 #: a name as short as this may end in "sd" by chance, so that t beside tsd says nothing
 SHORT = 2
+#: words in which hardly any name ends by chance, so that y beside yerr says something
+RARE = frozenset(("err", "error", "stderr"))
+#: l95 beside u95, and X2.5 beside X97.5, as R calls columns 2.5%
+_END_AT = re.compile(r"(?:(?P<model>.+?)[_\-. ])?(?P<end>[lu])[_\-. ]?(?P<percent>\d{2}(?:\.\d+)?)", re.IGNORECASE)
+_R = re.compile(r"X(?P<percent>\d{1,2}(?:\.\d+)?)\.?", re.IGNORECASE)
 
 
 class _Group(NamedTuple):
@@ -118,7 +124,7 @@ def together(labels: Iterable[Any]) -> dict[Any, Column]:
     """
     known = [label for label in labels if isinstance(label, str)]
     groups = _groups(known)
-    out: dict[Any, Column] = {}
+    out = _levelled(known)
     for group in groups.values():
         parameters = family(group.model, group.words)
         if parameters:
@@ -133,6 +139,11 @@ def together(labels: Iterable[Any]) -> dict[Any, Column]:
                 out |= {centre: Column(group.model, "mean"), group.of(kind)[0]: Column(group.model, kind)}
                 break
     return out
+
+
+def is_vague(label: Any) -> bool:
+    """Return whether a column holds a spread that may be several things."""
+    return any(group.of("vague") for group in _groups([label] if isinstance(label, str) else []).values())
 
 
 def family(model: str, words: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
@@ -183,10 +194,28 @@ def _centre(group: _Group, labels: list[str]) -> str | None:
     found = group.of("mean")
     if found:
         return str(found[0])
-    if group.model in labels and (group.apart or len(group.model) > SHORT):
+    if group.model in labels and (group.apart or len(group.model) > SHORT or RARE & group.words.keys()):
         return group.model
     bare = group.of("middle") if not group.model and group.of("vague") else []
     return str(bare[0]) if bare else None
+
+
+def _levelled(labels: list[str]) -> dict[Any, Column]:
+    """Return the bounds and quantiles whose levels count only beside those of the other end."""
+    out: dict[Any, Column] = {}
+    ends = {label: match for label in labels if (match := _END_AT.fullmatch(label.strip()))}
+    for label, match in ends.items():
+        share, of = float(match["percent"]) / 100.0, (match["model"], match["percent"])
+        both = {other["end"].lower() for other in ends.values() if (other["model"], other["percent"]) == of}
+        if both == {"l", "u"} and share >= 0.5:
+            model = "" if (match["model"] or "").lower() in FORECAST else match["model"]
+            out[label] = Column(model, "lo" if match["end"].lower() == "l" else "hi", round(share, 9))
+    percents = {label: float(match["percent"]) for label in labels if (match := _R.fullmatch(label.strip()))}
+    if any("." in label for label in percents) and {100.0 - number for number in percents.values()} == set(
+        percents.values()
+    ):
+        out |= {label: Column("", "quantile", round(number / 100.0, 9)) for label, number in percents.items()}
+    return out
 
 
 def _bounds(group: _Group, bare: _Group, labels: list[str]) -> dict[Any, Column]:

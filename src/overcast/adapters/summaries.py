@@ -90,8 +90,19 @@ def forecasts(table: Table, ask: Ask) -> Forecasts | None:
     long = [label for label in found if str(label).lower() in LONG]
     if long:
         raise refuse("obj must have its quantiles in columns", f"a column {shown}", _pivot(table, long[0]))
-    advice = f"{ADVICE}; {table.write} has members in its rows"
+    advice = f"{_by_spread(found)}{ADVICE}; {table.write} has members in its rows"
     raise refuse("obj must have quantiles, intervals, or mean and standard deviation", f"the columns {shown}", advice)
+
+
+def _by_spread(found: Mapping[Any, Column]) -> str:
+    """Return how a normal forecast is written, if the columns are a centre and a spread that may be several things."""
+    if len(found) != 2 or {column.kind for column in found.values()} != {"other"}:
+        return ""
+    spread = next((label for label in found if pairs.is_vague(label)), None)
+    if spread is None:
+        return ""
+    centre = next(label for label in found if label != spread)
+    return f"write oc.Gaussian(row[{centre!r}], sd=row[{spread!r}]) of each row for a standard deviation, or "
 
 
 def _between(table: Table, found: Mapping[Any, Column], ask: Ask) -> Forecasts:

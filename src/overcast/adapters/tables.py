@@ -15,6 +15,9 @@ from overcast.beliefs import Belief, Ensemble, PointMass
 #: columns that number the rows of a table: of pandas' reset_index and to_csv, and of series in tables of forecasts
 ROWS = frozenset(("index", "level_0", "Unnamed: 0", "id", "unique_id", "item_id", "series_id"))
 
+#: names of an index of times
+TIMES = frozenset(("ds", "date", "time", "datetime", "timestamp", "valid_time", "step", "horizon", "lead_time"))
+
 
 def series(obj: Any, ask: Ask) -> Forecasts:
     """Return the forecast of a pandas Series: a row of a table of forecasts, or a context known exactly."""
@@ -23,7 +26,9 @@ def series(obj: Any, ask: Ask) -> Forecasts:
         return frame(obj.to_frame(name=obj.name if obj.name is not None else "value"), ask)
     at = _stacked(obj.index)
     if at is not None:
+        _check_once(obj.index)
         return _unstacked(frame(obj.unstack(at), ask), f"obj.unstack({at})")
+    _check_shares(obj.index)
     if columns.read_all(labels, ask.names) or ensembles.wide(labels) or _levelled(labels) or _ids(labels):
         return frame(obj.to_frame().T.infer_objects(), ask)
     if _dated(obj.index) and len(labels) != ask.dim:
@@ -65,7 +70,13 @@ def summarised(obj: Any, ask: Ask) -> Forecasts | None:
     if getattr(obj.columns, "nlevels", 1) > 1:
         return _sktime(obj, labels)
     at = _stacked(obj.index)
-    if at is not None and len(labels) == 1:
+    if at is None:
+        _check_shares(obj.index)
+    else:
+        _check_once(obj.index)
+    if at is not None and len(labels) > 1:
+        return _quantities(obj, labels, at)
+    if at is not None:
         found = summarised(obj[labels[0]].unstack(at), ask)
         return None if found is None else _unstacked(found, f"obj[{labels[0]!r}].unstack({at})")
     found = summaries.forecasts(summaries.of_frame(obj), ask)
@@ -73,6 +84,9 @@ def summarised(obj: Any, ask: Ask) -> Forecasts | None:
         return found
     index = list(obj.index)
     if len(index) > 1 and all(isinstance(level, float) and 0.0 < level < 1.0 for level in index):
+        if len(labels) > 1 and _are_times(obj.columns):
+            must = "obj must have one forecast in each row"
+            raise refuse(must, f"levels in its rows and {len(labels)} times in its columns", "write obj.T")
         return one(called(quantiles(index, _check.table("as_belief", "obj", obj)), labels))  # of frame.quantile([...])
     if len(columns.read_all(index)) > 1:
         shown = ", ".join(str(label) for label in columns.read_all(index))
@@ -109,6 +123,43 @@ def _stacked(index: Any) -> int | None:
         if len(columns.read_all(parts)) == len(parts) > 1 and (times or not texts):
             return at
     return None
+
+
+def _quantities(obj: Any, labels: list[Any], at: int) -> Forecasts:
+    """Return one forecast of several quantities, which stand in the columns, for each date above the quantiles."""
+    if not all(isinstance(level, float) for level in obj.index.unique(at)):
+        must = "obj must have one quantity, or levels such as 0.1 in its index"
+        raise refuse(must, f"{len(labels)} columns", f"write obj[{labels[0]!r}] for one of them")
+    wide = obj.unstack(at)
+    return _unstacked(_sktime(wide, list(wide.columns)), f"obj.unstack({at})")
+
+
+def _check_once(index: Any) -> None:
+    """Raise ValueError if an entry of an index comes twice."""
+    if index.has_duplicates:
+        twice = ", ".join(str(part) for part in index[index.duplicated()][0])
+        write = "write obj[~obj.index.duplicated()] for the first of each"
+        raise refuse("obj must have each level once below each date", f"{twice} twice", write)
+
+
+def _check_shares(index: Any) -> None:
+    """Raise ValueError if a level of an index is said to hold quantiles, and they cannot be read."""
+    if getattr(index, "nlevels", 1) < 2:
+        return
+    for name in index.names:
+        if str(name).lower() in summaries.LONG:
+            values = list(index.unique(name))
+            if all(isinstance(value, (int, float)) for value in values) and max(values) > 1:
+                write = f"write obj.rename(index=lambda q: q / 100, level={name!r}) for percents"
+                raise refuse(f"levels under {name!r} must lie between 0 and 1", f"{max(values):g}", write)
+            must = f"obj must have two levels or more under {name!r}, below one other key"
+            raise refuse(must, _check.short(values), "write obj.to_numpy() for numbers without them")
+
+
+def _are_times(index: Any) -> bool:
+    """Return whether an index holds times, by its type or its name."""
+    typed = getattr(index.dtype, "kind", "O") == "M" or is_from(index, "pandas", "PeriodIndex")
+    return typed or str(index.name).lower() in TIMES or all(hasattr(label, "year") for label in index)
 
 
 def _unstacked(found: Forecasts, write: str) -> Forecasts:

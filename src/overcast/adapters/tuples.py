@@ -54,6 +54,9 @@ def _advice(shapes: list[tuple[int, ...]]) -> str:
             return f"oc.Gaussian(m, sd=s) with m, s = obj {pair}, {members}"
         each = f"[oc.Gaussian(m, sd=s) for m, s in zip(*obj)] for {first[0]} forecasts"
         return f"{each} by mean and standard deviation, oc.Gaussian(obj[0], sd=obj[1]) for one, {members}"
+    if len(shapes) == 2 and first == last and len(first) == 2:
+        each = f"[oc.Gaussian(m, sd=s) for m, s in zip(*map(np.asarray, obj))] for {first[0]} forecasts"
+        return f"{each} by mean and standard deviation, oc.as_beliefs(list(obj)) for two of members"
     if len(shapes) == 2 and last[:2] == (first[0], 2):
         square = ", oc.Gaussian(*obj) for mean and covariance" if last == (2, 2) else ""
         return BOUNDS.format(_slices("obj[1]", last)) + square

@@ -225,7 +225,7 @@ def _beliefs(belief: Any, n: int, names: tuple[str, ...] | None, ask: Ask) -> tu
     if isinstance(belief, np.ndarray) and belief.ndim == 2:
         return _check.array("Bandit", "belief", belief, (n, "c")), names
     items, columns = _rows("belief", belief, names)
-    if isinstance(belief, tuple) and all(isinstance(item, np.ndarray) for item in belief):
+    if isinstance(belief, tuple) and all(isinstance(item, (np.ndarray, list)) for item in belief):
         tuples.check(belief)
     tuples.check(list(items), ask.dim)
     if all(isinstance(item, (list, tuple)) or type(item) is np.ndarray for item in items):

@@ -103,10 +103,8 @@ class Policy(ABC):
         if outlook.available is not None:
             scores = np.where(outlook.available, scores, -np.inf)
         index = highest(scores)
-        if not turn.exact or not isinstance(index, int):
-            return Pick(index, scores, None, None, repetition)
-        if not self.random:
-            return Pick(index, scores, 1.0, None, repetition)
+        if not turn.exact or not isinstance(index, int) or not self.random:
+            return Pick(index, scores, 1.0 if turn.exact and isinstance(index, int) else None, None, repetition)
         law = self.law(outlook, turn.progress)
         return Pick(index, scores, None if law is None else float(law[index]), law, repetition)
 
