@@ -165,7 +165,10 @@ def test_a_flipped_bit_ends_no_process() -> None:
 @pytest.mark.parametrize("kind", [pa.string_view(), pa.binary_view(), pa.binary(1_000)], ids=str)
 def test_columns_that_would_be_decoded_whole_are_refused_before(kind: Any) -> None:
     value = "x" * 1_000 if kind == pa.string_view() else b"x" * 1_000
-    raw = _file(pa.table({"text": pa.array([value] * 1_000, kind)}))
+    try:
+        raw = _file(pa.table({"text": pa.array([value] * 1_000, kind)}))
+    except pa.ArrowNotImplementedError:
+        pytest.skip(f"this pyarrow writes no columns of {kind}")
     before = pa.default_memory_pool().bytes_allocated()
     with pytest.raises(ValueError, match=r"^columns must hold numbers, flags, texts or bytes .*, got .* in text$"):
         _read(raw)
