@@ -18,7 +18,7 @@ from overcast.features.base import FeatureMap, no_closed_form
 from overcast.features.design import Design, DesignPoints, Index, Row, View, pick
 
 
-class Weighted(NamedTuple):
+class WeightedContexts(NamedTuple):
     """Contexts (n, c) with weights (n,) that stand for a belief; weights are None for draws, which weigh the same."""
 
     contexts: Array
@@ -65,11 +65,11 @@ class Dense(FeatureMap):
         finite = belief.support()
         if finite is None:  # the support is infinite, or has too many points
             raise no_closed_form(self, belief)
-        return Weighted(*finite)
+        return WeightedContexts(*finite)
 
     def _embed_draws(self, draws: Array, a: int) -> Any:
         """Return the same for the empirical distribution of draws (n, c)."""
-        return Weighted(draws, None)
+        return WeightedContexts(draws, None)
 
     def _prepare(self, actions: Array, c: int) -> Prepared:
         """Return the object that gives the expectations for checked actions (k, a) in every round."""

@@ -70,7 +70,7 @@ class NoisyContext(Model):
 
 
 class Reading(NamedTuple):
-    """A belief as the learner sees it.
+    """One reading of a belief: its features, and contexts by which they scatter.
 
     seen : the view of the belief or of its draws, from which features follow
     contexts, weights : (n, c) and (n,), such that the weighted scatter of phi over the contexts is Sigma
