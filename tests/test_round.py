@@ -99,7 +99,7 @@ class _Restless(Policy):
             return scores
         if outlook.mean.max() > outlook.width.mean() and progress.round % 2:
             return outlook.mean + 0.1 * outlook.noise * rng.normal(size=k)
-        return np.asarray(outlook.mean + outlook.width * rng.normal(size=k) + 0.1 * outlook.draw(rng))
+        return np.asarray(outlook.drawn(0.1, rng) + outlook.width * rng.normal(size=k))
 
 
 class _Log(_Restless):

@@ -1,8 +1,8 @@
-"""One decision round, for a bandit and for simulated trials alike: view, outlook, scores, choice."""
+"""One decision round, for a bandit and for simulated trials alike: question, view, outlook, scores, answer."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -11,108 +11,149 @@ from overcast import _check, _guesses
 from overcast._check import Array
 from overcast._random import BELIEF, Stream
 from overcast.beliefs.base import Beliefs
+from overcast.beliefs.stacked import PointStack
 from overcast.features.design import Index
 from overcast.models.base import Estimate, Learner, Mask, Model, Progress
 from overcast.models.stack import LearnerStack
+from overcast.objectives import Mean, Objective
 from overcast.policies.base import Policy
-from overcast.policies.outlook import Outlook
+from overcast.policies.outlook import Outlook, Prospects
+from overcast.spaces import Space
 
 Samples = int | Literal["t"] | None
 
 
-class Choice(NamedTuple):
-    """The result of a round.
+class Question(NamedTuple):
+    """A decision to make: under which belief, among which actions, to what end.
 
-    action : the index of the action taken; (r,) in lock-step
+    beliefs : what is known about the context; in lock-step one belief for each trial
+    points : the candidates, as `Learner.at` returns them
+    round : t, counting from 1; the draws of the round follow from it and the streams alone
+    samples : L, the number of draws of the belief; None for the exact expectation
+    available : (k,) which candidates may be taken; None for all
+    objective : what is maximised
+    waiting, share : the evidence of decisions whose rewards are still to come, and the share of them expected to come
+    search : the space to search from the best candidate on; None if the candidates are all actions
+    """
+
+    beliefs: Beliefs
+    points: Any
+    round: int
+    samples: int | None = None
+    available: Mask | None = None
+    objective: Objective | None = None
+    waiting: Sequence[Any] = ()
+    share: float = 1.0
+    search: Space | None = None
+
+
+class Answer(NamedTuple):
+    """The action that was chosen, and what the choice rests on.
+
+    action : its index among the points; (r,) in lock-step
+    points : the candidates; and after them the action that a search found
     view : what the learner saw, to make evidence of
-    estimate : mean and width of all actions, (..., k)
+    estimate : mean and width of the expected reward of each point, (..., k)
+    values : what the objective makes of the means, (..., k)
     scores : (..., k), -inf for actions that are not available
     progress : what the confidence width depended on
     probability : with which the action was taken; None if it is not known, or in lock-step
     repetition : which of several answers was taken
+    vector : (a,) of the action in a space that was searched; None otherwise
     """
 
     action: Index
+    points: Any
     view: Any
     estimate: Estimate
+    values: Array
     scores: Array
     progress: Progress
     probability: float | None = None
     repetition: int = 0
+    vector: Array | None = None
 
 
-def choose(
-    model: Model,
-    learner: Learner,
-    policy: Policy,
-    points: Any,
-    beliefs: Beliefs,
-    t: int,
-    samples: Samples,
-    streams: Stream | Sequence[Stream],
-    available: Mask | None = None,
-    waiting: Sequence[Any] = (),
-    share: float = 1.0,
-) -> Choice:
-    """Decide round t under a belief, or that of each trial in lock-step.
+def answer(
+    question: Question, model: Model, learner: Learner, policy: Policy, streams: Stream | Sequence[Stream]
+) -> Answer:
+    """Decide a round, for one bandit or for each trial.
 
-    points : the actions to choose from, as `Learner.at` returns them
-    streams : of random numbers; one, or one for each trial. The draws depend on nothing else but t
-    waiting : the evidence of decisions whose rewards are still to come, of which a `share` is expected to come
+    streams : of random numbers; one, or one for each trial
     """
     if not isinstance(streams, Stream) and not policy.lockstep:
         assert isinstance(learner, LearnerStack)
-        rounds = zip(learner.learners, points, beliefs.singles(), streams, strict=True)
+        each = zip(learner.learners, question.points, question.beliefs.singles(), streams, strict=True)
         return _together(
             [
-                choose(
-                    model, own, policy, at, belief, t, samples, stream, available, [one[i] for one in waiting], share
+                answer(
+                    question._replace(beliefs=belief, points=points, waiting=[one[i] for one in question.waiting]),
+                    *(model, trial, policy, stream),
                 )
-                for i, (own, at, belief, stream) in enumerate(rounds)
+                for i, (trial, points, belief, stream) in enumerate(each)
             ]
         )
-    asked = learner.awaiting(waiting, share) if waiting and not policy.random else learner
-    turn = _Turn(model, learner, asked, points, beliefs, t, samples, streams, available)
+    turn = _Turn(question, model, learner, policy, streams)
     pick = policy.choose(turn)
     _, view, outlook = turn.seen(pick.repetition)
-    return Choice(pick.action, view, outlook.estimate, pick.scores, turn.progress, pick.probability, pick.repetition)
+    points, vector = question.points, None
+    if question.search is not None:
+        points, outlook, vector = turn.found(int(pick.action), outlook)
+    return Answer(
+        *(pick.action, points, view, outlook.estimate, outlook.mean, pick.scores, turn.progress),
+        *(pick.probability, pick.repetition, vector),
+    )
+
+
+def revealed_evidence(model: Model, learner: Learner, points: Any, index: Index, contexts: Beliefs) -> Any:
+    """Return the evidence of a round whose context was revealed (Algorithm 2), for one bandit or for each trial.
+
+    contexts : what is known of the contexts now, as beliefs
+    """
+    return learner.evidence(points, model.view(learner, contexts), index)
 
 
 class _Turn:
-    """One decision to make, as a policy sees it (`policies.turn`).
-
-    learner : that views beliefs
-    asked : the learner that answers, for which decisions whose rewards are still to come count
-    """
+    """A question as a policy sees it (`policies.turn`): the first outlook is there, more come on demand."""
 
     __slots__ = (
-        *("_asked", "_available", "_beliefs", "_draws", "_learner", "_model", "_points", "_seen", "_streams", "_t"),
-        *("exact", "progress"),
+        *("_asked", "_best", "_learner", "_model", "_question", "_seen", "_streams"),
+        *("exact", "progress", "searched"),
     )
 
     def __init__(
-        self,
-        model: Model,
-        learner: Learner,
-        asked: Learner,
-        points: Any,
-        beliefs: Beliefs,
-        t: int,
-        samples: Samples,
-        streams: Stream | Sequence[Stream],
-        available: Mask | None,
+        self, question: Question, model: Model, learner: Learner, policy: Policy, streams: Stream | Sequence[Stream]
     ) -> None:
-        self._model, self._learner, self._asked, self._points = model, learner, asked, points
-        self._beliefs, self._t, self._streams, self._available = beliefs, t, streams, available
-        self._draws, self.exact = draws(samples, t), samples is None
+        self._question, self._model, self._learner, self._streams = question, model, learner, streams
+        waiting, self.exact = question.waiting, question.samples is None
+        self._asked = learner.awaiting(waiting, question.share) if waiting and not policy.random else learner
+        self.searched = question.search is not None
         self._seen = self._see(0)
-        self.progress = Progress(t, asked.log_det, model.theory_ridge, self._seen[2].mean.shape[-1])
+        self.progress = Progress(question.round, self._asked.log_det, model.theory_ridge, self._seen[2].mean.shape[-1])
+        self._best: tuple[Any, Outlook, Array] | None = None  # what `refine` found
 
     def _see(self, repetition: int) -> tuple[int, Any, Outlook]:
         """View the belief, exactly or from its draws for a repetition, and ask about the points."""
+        question = self._question
         rng = None if self.exact else self.rng(BELIEF, repetition)
-        view = self._model.view(self._learner, self._beliefs, self._draws, rng)
-        return repetition, view, Outlook(self._asked, self._points, view, self._available)
+        view = self._model.view(self._learner, question.beliefs, question.samples, rng)
+        return repetition, view, self._outlook(question.points, view, question.available, repetition)
+
+    def _outlook(self, points: Any, view: Any, available: Mask | None, repetition: int) -> Outlook:
+        objective = self._question.objective
+        if objective is None or type(objective) is Mean:
+            return Outlook(self._asked, points, view, available)
+        return Outlook(self._asked, points, view, available, prospects=self._prospects(objective, repetition))
+
+    def _prospects(self, objective: Objective, repetition: int) -> Prospects:
+        """Return the contexts that the belief allows: its support, draws in its place, or the draws of this round."""
+        (belief,), samples = self._question.beliefs.singles(), self._question.samples
+        if samples is None:
+            contexts, weights = belief.stand_in()
+        else:
+            contexts = belief.sample(samples, self.rng(BELIEF, repetition))
+            weights = np.full(samples, 1.0 / samples)
+        return Prospects(objective, self._model.view(self._learner, PointStack(contexts)), weights)
 
     def seen(self, repetition: int) -> tuple[int, Any, Outlook]:
         """Return whose draws of the belief the view rests on, the view and the outlook; keep the latest ones."""
@@ -123,8 +164,32 @@ class _Turn:
     def outlook(self, repetition: int = 0) -> Outlook:
         return self.seen(repetition)[2]
 
+    def refine(self, index: int, scores: Callable[[Outlook], Array], repetition: int = 0) -> tuple[int, Array]:
+        space, view = self._question.search, self.seen(repetition)[1]
+        assert space is not None
+        candidates = np.asarray(space.candidates)
+
+        def ask(vectors: Array) -> tuple[Any, Outlook, Array]:
+            # Beside the candidates, so that scores which compare actions, and joint draws, are those of one question.
+            points = self._learner.at(np.concatenate([candidates, vectors]))
+            outlook = self._outlook(points, view, None, repetition)
+            return points, outlook, scores(outlook)
+
+        best = np.asarray(space.refine(candidates[index], lambda vectors: ask(vectors)[2][len(candidates) :]))
+        points, outlook, scored = ask(best[None])
+        self._best = points, outlook, best
+        return len(candidates), scored
+
+    def found(self, index: int, outlook: Outlook) -> tuple[Any, Outlook, Array]:
+        """Return the points, the outlook and the vector (a,) of what was picked from a space that is searched."""
+        space = self._question.search
+        assert space is not None
+        if self._best is not None and index == len(space):
+            return self._best
+        return self._question.points, outlook, np.asarray(space.candidates[index])
+
     def rng(self, kind: int, repetition: int = 0) -> Any:
-        return _generators(self._streams, self._t, repetition, kind)
+        return _generators(self._streams, self._question.round, repetition, kind)
 
 
 def _generators(streams: Stream | Sequence[Stream], t: int, repetition: int, kind: int) -> Any:
@@ -133,15 +198,17 @@ def _generators(streams: Stream | Sequence[Stream], t: int, repetition: int, kin
     return [stream.at(t, repetition, kind) for stream in streams]
 
 
-def _together(choices: Sequence[Choice]) -> Choice:
-    """Return the choices of single trials as those of trials in lock-step."""
-    means, widths = zip(*(choice.estimate for choice in choices), strict=True)
-    return Choice(
-        np.array([choice.action for choice in choices]),
-        [choice.view for choice in choices],
+def _together(answers: Sequence[Answer]) -> Answer:
+    """Return the answers of single trials as those of trials in lock-step."""
+    means, widths = zip(*(one.estimate for one in answers), strict=True)
+    return Answer(
+        np.array([one.action for one in answers]),
+        [one.points for one in answers],
+        [one.view for one in answers],
         Estimate(np.stack(means), np.stack(widths)),
-        np.stack([choice.scores for choice in choices]),
-        choices[0].progress._replace(log_det=np.array([choice.progress.log_det for choice in choices])),
+        np.stack([one.values for one in answers]),
+        np.stack([one.scores for one in answers]),
+        answers[0].progress._replace(log_det=np.array([one.progress.log_det for one in answers])),
     )
 
 

@@ -13,9 +13,9 @@ import xarray as xr
 
 import overcast as oc
 from memory_support import unchanged
-from overcast.actions import Actions
 from overcast.bandit.arguments import checked_reward, misfit, one_or_many
 from overcast.beliefs.stacked import PointStack
+from overcast.spaces.actions import Actions
 from support import refused
 
 ACTIONS = Actions({"a": [1.0], "b": [2.0]})

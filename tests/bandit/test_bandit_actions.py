@@ -425,5 +425,5 @@ def test_ten_thousand_names_are_never_written_out(given: Any, tmp_path: Path, mo
     assert written == []
     assert (tmp_path / "bandit").stat().st_size < 5e6
     assert differences(loaded, bandit) == []
-    assert again.actions.coordinates.shape == (k, k)
+    assert again.actions.candidates.shape == (k, k)
     assert bandit.decide([1.0, 0.2]).action == loaded.decide([1.0, 0.2]).action

@@ -49,7 +49,7 @@ def test_the_first_decision_begins_and_later_ones_change_nothing() -> None:
     record_decision(state, first)
     begun = (first.learner, first.points, 2, ("warm", "wet"))
     assert (state.learner, state.points, state.dim, state.context) == begun
-    assert state.reference is state.actions.coordinates
+    assert state.reference is state.actions.candidates
     record_decision(state, propose(state, oc.PointMass([1.0, 2.0]), None, "two", state.stream))
     assert (state.learner, state.points, state.dim, state.context) == begun
 

@@ -13,6 +13,7 @@ from memory_support import unchanged
 from overcast._units import Units
 from overcast.bandit.state import padded, started
 from overcast.features import Bilinear, Disjoint
+from overcast.spaces.actions import listed
 
 
 def _bandit() -> oc.Bandit:
@@ -41,7 +42,7 @@ def test_a_learner_that_cannot_take_other_actions_stays_as_it_is(monkeypatch: py
         raise RuntimeError("no room")
 
     monkeypatch.setattr(type(bandit.state.learner), "extend", fails)
-    more, of = bandit.actions.added({"c": [2.0, 2.0]})
+    more, of = listed("add_actions", bandit.actions).added({"c": [2.0, 2.0]})
     with unchanged(bandit), pytest.raises(RuntimeError, match="no room"):
         bandit.state.change_actions(more, of)
 
@@ -76,5 +77,5 @@ def test_vectors_get_zeros_for_entries_that_they_lack() -> None:
 def test_a_learner_starts_with_its_reference_set() -> None:
     model, bandit = oc.LinearModel(Disjoint(3)), oc.Bandit(["a", "b", "c"], oc.LinearModel(Disjoint(3)), oc.UCB())
     learner = started(model, Units(np.array([0]), 3), bandit.actions, 2)
-    points = learner.at(bandit.actions.coordinates)
+    points = learner.at(bandit.actions.candidates)
     assert learner.estimate(points, learner.view(oc.PointMass([1.0, 2.0]))).mean.shape == (3,)

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import overcast as oc
-from overcast.actions import Actions
 from overcast.decisions.record import FIELDS, Decision, Option, Ranking
 from overcast.models import Estimate
+from overcast.spaces.actions import Actions
 from support import refused
 
 MEAN = np.array([0.1, 0.5, -0.2, 0.5])
@@ -24,7 +24,7 @@ BELIEF = oc.Gaussian([1.0, 2.0], [0.5, 0.25])
 
 def _decision(scores: list[float] | None = None, actions: Any = ("a", "b", "c", "d"), mask: Any = None) -> Decision:
     values = SCORES if scores is None else np.array(scores)
-    ranking = Ranking(Actions(actions), Estimate(MEAN, WIDTH), values, oc.UCB(1.0))
+    ranking = Ranking(Actions(actions), Estimate(MEAN, WIDTH), MEAN, values, oc.UCB(1.0))
     seed = ("0" * 31 + "f", 7, 2)
     return Decision("token-1", 12.5, BELIEF, None, mask, ranking, int(values.argmax()), 0.25, seed, 3, 7)
 
@@ -45,10 +45,10 @@ def test_without_names_the_action_is_its_vector() -> None:
 
 def test_the_best_come_first_and_ties_by_index() -> None:
     assert _decision().top(4) == [
-        Option("c", 2, -0.2, 3.0, 2.8),
-        Option("b", 1, 0.5, 2.0, 2.5),
-        Option("d", 3, 0.5, 2.0, 2.5),
-        Option("a", 0, 0.1, 1.0, 1.1),
+        Option("c", 2, -0.2, 3.0, 2.8, -0.2),
+        Option("b", 1, 0.5, 2.0, 2.5, 0.5),
+        Option("d", 3, 0.5, 2.0, 2.5, 0.5),
+        Option("a", 0, 0.1, 1.0, 1.1, 0.1),
     ]
     for n in (1, 2, 3):
         assert _decision().top(n) == _decision().top(4)[:n]
@@ -77,7 +77,7 @@ def test_bad_n(n: Any, kind: type[Exception]) -> None:
 def test_the_record() -> None:
     mask = np.array([True, False, True, False])
     assert _decision(mask=mask).to_json() == {
-        "version": 1,
+        "version": 2,
         "id": "token-1",
         "time": 12.5,
         "belief": {"type": "Gaussian", "mean": [1.0, 2.0], "cov": [0.5, 0.25]},
@@ -88,6 +88,7 @@ def test_the_record() -> None:
         "mean": -0.2,
         "width": 3.0,
         "score": 2.8,
+        "value": -0.2,
         "probability": 0.25,
         "seed": "0" * 31 + "f" + "0" * 15 + "7" + "0" * 15 + "2",
         "samples": 3,
@@ -109,6 +110,12 @@ def test_a_record_comes_back(actions: Any, mask: Any) -> None:
     assert again.available == decision.available
     with refused(ValueError, "Decision", "top needs the scores of all actions"):
         again.top(1)
+
+
+def test_a_record_of_version_1_compared_means() -> None:
+    record = _decision().to_json() | {"version": 1}
+    del record["value"]
+    assert Decision.from_json(record).value == Decision.from_json(record).mean == -0.2
 
 
 def test_a_correction_is_part_of_the_record() -> None:
@@ -134,7 +141,7 @@ def test_names_that_json_would_change_are_refused() -> None:
 @pytest.mark.parametrize(
     ("changes", "kind", "words"),
     [
-        ({"version": 2}, ValueError, ["version must be 1 at most, got 2"]),
+        ({"version": 3}, ValueError, ["version must be 2 at most, got 3"]),
         ({"version": "1"}, TypeError, ["version"]),
         ({"belief": None}, ValueError, ["belief"]),
         ({"id": 3}, TypeError, ["id must be a string"]),

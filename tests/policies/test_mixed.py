@@ -10,7 +10,7 @@ import pytest
 import overcast as oc
 from overcast._random import Stream
 from overcast.policies import Mixed, Policy, Repeated
-from overcast.round import choose
+from overcast.round import Question, answer, draws
 from support import refused
 
 EXAMPLES = [Mixed(oc.UCB(1.0), 0.2), Mixed(oc.Thompson(), 0.5), Mixed(Repeated(oc.Thompson(), 4), 0.1)]
@@ -30,7 +30,10 @@ def _drawn(policy: Policy, mask: Any, samples: Any = None, n: int = N) -> tuple[
             learner.evidence(points, learner.view(oc.PointMass(rng.normal(size=2))), t % 4), float(rng.normal())
         )
     belief = oc.Gaussian([0.4, -0.3], 0.5)
-    found = [choose(LINEAR, learner, policy, points, belief, t, samples, stream, mask) for t in range(1, n + 1)]
+    found = [
+        answer(Question(belief, points, t, draws(samples, t), mask), LINEAR, learner, policy, stream)
+        for t in range(1, n + 1)
+    ]
     return np.array([int(one.action) for one in found]), [one.probability for one in found]
 
 

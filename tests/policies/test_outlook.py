@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,16 @@ def _taught(features: FeatureMap, actions: Array, rounds: int, ridge: float = 0.
     return learner, np.array(seen).reshape(rounds, features.size(actions.shape[1], C))
 
 
+def drawn(outlook: Outlook) -> Callable[[Any], Array]:
+    """Return how far a joint draw moves all means."""
+    return lambda rng: outlook.drawn(1.0, rng) - outlook.mean
+
+
+def perturbed(outlook: Outlook) -> Callable[[Any], Array]:
+    """Return how far noise on past rewards moves all means."""
+    return lambda rng: outlook.perturbed(1.0, rng) - outlook.mean
+
+
 def test_the_cases_take_all_paths() -> None:
     features, actions = LINEAR["many actions"]
     assert len(actions) * features.size(4, C) ** 2 > MAX_DENSE_WORK
@@ -69,12 +80,12 @@ def test_draws_and_perturbations_of_linear_models(features: FeatureMap, actions:
     d = psi.shape[1]
     inverse = np.linalg.inv(0.7 * np.eye(d) + seen.T @ seen)
     for got, covariance in (
-        (linear_map(outlook.draw, d), inverse),
-        (linear_map(outlook.perturb, d), inverse @ seen.T @ seen @ inverse),
+        (linear_map(drawn(outlook), d), inverse),
+        (linear_map(perturbed(outlook), d), inverse @ seen.T @ seen @ inverse),
     ):
         np.testing.assert_allclose(got.T @ got, psi @ covariance @ psi.T, rtol=0, atol=1e-9)
     z: Any = Given(np.linspace(-1, 1, d))
-    np.testing.assert_allclose(outlook.draw(z), np.linspace(-1, 1, d) @ linear_map(outlook.draw, d), atol=1e-10)
+    np.testing.assert_allclose(drawn(outlook)(z), np.linspace(-1, 1, d) @ linear_map(drawn(outlook), d), atol=1e-10)
     np.testing.assert_allclose(outlook.prior, np.sqrt((psi**2).sum(axis=1) / 0.7), rtol=1e-12)
     np.testing.assert_array_equal(outlook.noise, np.ones(len(actions)))
 
@@ -88,7 +99,7 @@ def test_draws_by_a_generator_have_the_covariance(features: FeatureMap, actions:
     psi = features.expected(actions, oc.PointMass(np.ones(C)))[:6]
     inverse = np.linalg.inv(0.7 * np.eye(psi.shape[1]) + seen.T @ seen)
     outlook, rng, n = Outlook(learner, points, learner.view(oc.PointMass(np.ones(C)))), np.random.default_rng(5), 4000
-    for ask, covariance in ((outlook.draw, inverse), (outlook.perturb, inverse @ seen.T @ seen @ inverse)):
+    for ask, covariance in ((drawn(outlook), inverse), (perturbed(outlook), inverse @ seen.T @ seen @ inverse)):
         draws = np.array([ask(rng)[:6] for _ in range(n)])
         S = psi @ covariance @ psi.T
         error = np.sqrt((np.multiply.outer(np.diag(S), np.diag(S)) + S**2) / n)
@@ -109,10 +120,10 @@ def test_lock_step_is_every_trial_on_its_own(features: FeatureMap, actions: Arra
         view = together.view(PointStack(contexts))
         views = [learner.view(oc.PointMass(c)) for learner, c in zip(alone, contexts, strict=True)]
         outlook = Outlook(together, points, view)
-        for name in ("draw", "perturb"):
-            got = getattr(outlook, name)([np.random.default_rng((t, i)) for i in range(trials)])
+        for moves in (drawn, perturbed):
+            got = moves(outlook)([np.random.default_rng((t, i)) for i in range(trials)])
             for i, each_of in enumerate(zip(alone, each_points, views, strict=True)):
-                expected = getattr(Outlook(*each_of), name)(np.random.default_rng((t, i)))
+                expected = moves(Outlook(*each_of))(np.random.default_rng((t, i)))
                 size = Outlook(*each_of).prior.max()
                 np.testing.assert_allclose(got[i], expected, rtol=0, atol=1e-9 * size)
         for i, (learner, here, own) in enumerate(zip(alone, each_points, views, strict=True)):
@@ -149,13 +160,13 @@ def test_draws_and_perturbations_of_kernel_models(name: str, rounds: int) -> Non
         reference.add(index, belief, reward)
     belief = make(rng)
     outlook = Outlook(learner, points, learner.view(belief))
-    got = linear_map(outlook.draw, len(ACTIONS))
+    got = linear_map(drawn(outlook), len(ACTIONS))
     np.testing.assert_allclose(got.T @ got, _covariance(reference, belief), rtol=0, atol=1e-8)
     z = rng.normal(size=rounds)
     before = reference.estimate(belief).mean
     reference.rewards = list(np.array(reference.rewards) + z)
     given: Any = Given(z)
-    np.testing.assert_allclose(outlook.perturb(given), reference.estimate(belief).mean - before, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(perturbed(outlook)(given), reference.estimate(belief).mean - before, rtol=0, atol=1e-9)
     prior = np.sqrt(np.diag(_covariance(Naive(KERNELS[name], RIDGE, ACTIONS), belief)))
     np.testing.assert_allclose(outlook.prior, prior, rtol=1e-9)
     np.testing.assert_array_equal(outlook.noise, np.ones(len(ACTIONS)))
@@ -172,8 +183,8 @@ def test_a_linear_kernel_has_the_law_of_the_linear_model() -> None:
             learner.learn(learner.evidence(learner.at(actions), learner.view(belief), index), reward)
     belief = Gaussian(rng.normal(size=C), 0.3)
     outlooks = [Outlook(learner, learner.at(actions), learner.view(belief)) for learner in learners]
-    for name in ("draw", "perturb"):
-        linear, kernel = (linear_map(getattr(outlook, name), 12) for outlook in outlooks)
+    for moves in (drawn, perturbed):
+        linear, kernel = (linear_map(moves(outlook), 12) for outlook in outlooks)
         np.testing.assert_allclose(kernel.T @ kernel, linear.T @ linear, rtol=0, atol=1e-8)
     np.testing.assert_allclose(outlooks[1].prior, outlooks[0].prior, rtol=1e-10)
 
@@ -188,7 +199,7 @@ def test_actions_that_are_alike_move_alike() -> None:
     view = learner.view(oc.PointMass([0.0]))
     outlook = Outlook(learner, points, view)
     rng = np.random.default_rng(0)
-    moved = np.array([outlook.draw(rng) for _ in range(1000)])
+    moved = np.array([drawn(outlook)(rng) for _ in range(1000)])
     assert np.abs(moved[:, :4] - moved[:, :1]).max() < 1e-4 < np.abs(moved).max()
     assert np.abs(moved - moved[:, :1]).max() < 6 * 1e-3 / math.sqrt(1e-3)  # the prior's slope is 1 / lengthscale
     # All actions move as one, so that 1000 draws tell the width within 1 / sqrt(2000); six standard errors, 2e-9.

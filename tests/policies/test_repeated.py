@@ -13,7 +13,7 @@ from overcast.beliefs import Belief
 from overcast.features import Bilinear
 from overcast.models import Exp4, Model
 from overcast.policies import Policy, Repeated
-from overcast.round import Choice, choose
+from overcast.round import Answer, Question, answer, draws
 from support import refused
 
 EXAMPLES = [Repeated(oc.Thompson(), 3), Repeated(oc.EpsilonGreedy(0.5), 2)]
@@ -23,7 +23,7 @@ BELIEF = oc.Gaussian([0.4, -0.3], 0.5)
 LINEAR = oc.LinearModel(Bilinear(), ridge=1.0)
 
 
-def _choices(model: Model, policy: Policy, samples: Any, k: int, n: int, mask: Any = None) -> list[Choice]:
+def _choices(model: Model, policy: Policy, samples: Any, k: int, n: int, mask: Any = None) -> list[Answer]:
     """Return n decisions from one state, which differ by their draws alone."""
     rng = np.random.default_rng(1)
     actions = rng.normal(size=(k, 2))
@@ -34,10 +34,13 @@ def _choices(model: Model, policy: Policy, samples: Any, k: int, n: int, mask: A
             learner.evidence(points, learner.view(oc.PointMass(rng.normal(size=2))), t % k), float(rng.normal())
         )
     stream = Stream(3)
-    return [choose(model, learner, policy, points, BELIEF, t, samples, stream, mask) for t in range(1, n + 1)]
+    return [
+        answer(Question(BELIEF, points, t, draws(samples, t), mask), model, learner, policy, stream)
+        for t in range(1, n + 1)
+    ]
 
 
-def _frequencies(choices: list[Choice], k: int) -> Any:
+def _frequencies(choices: list[Answer], k: int) -> Any:
     return np.bincount([int(choice.action) for choice in choices], minlength=k) / len(choices)
 
 

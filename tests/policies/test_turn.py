@@ -13,7 +13,7 @@ from overcast.models.base import Progress
 from overcast.policies import Mixed, Policy, Repeated
 from overcast.policies.outlook import Outlook
 from overcast.policies.turn import Pick
-from overcast.round import choose
+from overcast.round import Question, answer
 
 MODEL = oc.LinearModel(oc.features.Bilinear(), ridge=1.0)
 
@@ -51,7 +51,7 @@ def test_the_law_is_what_decisions_follow(policy: Policy, mask: Any) -> None:
     law = policy.law(Outlook(learner, points, learner.view(belief), mask), Progress(1, learner.log_det, 1.0, 4))
     assert law is not None
     assert law.sum() == pytest.approx(1.0)
-    found = [choose(MODEL, learner, policy, points, belief, t, None, stream, mask) for t in range(1, n + 1)]
+    found = [answer(Question(belief, points, t, None, mask), MODEL, learner, policy, stream) for t in range(1, n + 1)]
     shares = np.bincount([int(one.action) for one in found], minlength=4) / n
     assert (np.abs(shares - law) <= 5.0 * np.sqrt(law * (1.0 - law) / n) + 1e-12).all()
     if not isinstance(policy, Repeated):

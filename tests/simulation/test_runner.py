@@ -29,7 +29,7 @@ from overcast.environments import (
 from overcast.models import FixedProfile, MeanContext, Model, Progress
 from overcast.models.linear import LinearLearner
 from overcast.policies import Outlook, Policy
-from overcast.round import Samples
+from overcast.round import Question, Samples
 from overcast.simulation import Setting, runner
 from simulation_support import GOOD, Constant, generator, learner_seed
 
@@ -356,17 +356,17 @@ def test_late_rewards_equal_bandits_driven_by_hand(model: Model, policy: Policy,
 def test_a_learner_has_all_rewards_but_the_late_ones(delay: int, monkeypatch: pytest.MonkeyPatch) -> None:
     learnt, asked = [0], []
 
-    def choose(*given: Any, waiting: Any) -> Any:
-        asked.append((learnt[0], len(waiting)))
-        return round_of(*given, waiting=waiting)
+    def answer(question: Question, *given: Any) -> Any:
+        asked.append((learnt[0], len(question.waiting)))
+        return answer_one(question, *given)
 
     def learn(self: LinearLearner, evidence: Any, reward: Any) -> None:
         learnt[0] += 1
         learn_one(self, evidence, reward)
 
-    round_of: Any = overcast.round.choose
+    answer_one = overcast.round.answer
     learn_one = LinearLearner.learn
-    monkeypatch.setattr(runner, "choose", choose)
+    monkeypatch.setattr(runner, "answer", answer)
     monkeypatch.setattr(LinearLearner, "learn", learn)
     oc.simulate(Synthetic(k=4, dim=2), oc.LinearModel(Synthetic.features), oc.UCB(), steps=12, trials=2, delay=delay)
     assert asked == [(max(0, t - delay), min(t, delay)) for t in range(12)]

@@ -252,7 +252,7 @@ def _law(bandit: oc.Bandit, change: Change, now: Happening) -> dict[str, Array]:
     """Return the covariances of draws and perturbations, the noise and the prior, in the original unit."""
     learner, unit = bandit.state.learner, change.rewards[0]
     assert isinstance(learner, LinearLearner)
-    points = learner.at(bandit.actions.coordinates)
+    points = learner.at(bandit.actions.candidates)
     view, d = learner.view(now.belief(*change.contexts)), learner.theta.size
     draws = linear_map(lambda rng: learner.draw(points, view, rng), d) / unit
     moved = linear_map(lambda rng: learner.perturb(points, view, rng), d) / unit

@@ -11,7 +11,6 @@ import numpy as np
 from overcast import _check
 from overcast._check import Array
 from overcast._linalg import Indices
-from overcast.actions import Actions
 from overcast.adapters import as_belief, known_to, tuples
 from overcast.adapters.convert import read, read_all
 from overcast.adapters.forecasts import Ask, is_from
@@ -20,6 +19,7 @@ from overcast.beliefs.base import Beliefs
 from overcast.beliefs.names import arranged
 from overcast.beliefs.stacked import Catalogue, PointStack, certain
 from overcast.decisions.climatology import known_mean
+from overcast.spaces import Space
 
 Names = tuple[str, ...] | None
 
@@ -47,6 +47,7 @@ class Observations:
     rewards : (n,)
     contexts : (n, c) array if all were revealed, a list if some were, or None if all stayed hidden
     names : of the dimensions, in the order of beliefs and contexts; None if they have none
+    vectors : (m, a) of which `actions` are rows, in a space without indices; None for those of the bandit
     """
 
     actions: Indices
@@ -54,6 +55,7 @@ class Observations:
     rewards: Array
     contexts: Array | list[Any] | None
     names: tuple[str, ...] | None = None
+    vectors: Array | None = None
 
     def __len__(self) -> int:
         return len(self.rewards)
@@ -112,7 +114,7 @@ class Table:
 
 
 def one_or_many(
-    actions: Actions,
+    actions: Space,
     action: Any,
     belief: Any,
     reward: Any,
@@ -127,7 +129,7 @@ def one_or_many(
     """
     ask = known_to(names, dim)
     if not several(reward):
-        index = np.array([actions.find("action", action)])
+        index, vectors = actions.locate([action])
         try:
             known = read(belief, ask)
         except (TypeError, ValueError) as error:
@@ -138,16 +140,16 @@ def one_or_many(
         if context is not None:
             revealed, names = one_context(context, known.dim, names)
             seen = [revealed]
-        return Observations(index, [known], np.array([checked_reward(reward)]), seen, names)
+        return Observations(index, [known], np.array([checked_reward(reward)]), seen, names, vectors)
     rewards = np.array(checked_rewards(reward), dtype=np.float64)
     belief, context, n = separate(belief, ask), separate(context, ask), len(rewards)
     if not n:
         raise ValueError("Bandit: reward must hold at least one reward, got none")
     _of_length("action", action, n)
     _of_length("belief", belief, n)
-    index = actions.find_all("action", action)
+    index, vectors = actions.locate(action)
     beliefs, names = _beliefs(belief, n, names, ask)
-    out = Observations(index, beliefs, rewards, None, names)
+    out = Observations(index, beliefs, rewards, None, names, vectors)
     if context is None:
         return out
     contexts, names = _contexts(context, n, out.dim, names)

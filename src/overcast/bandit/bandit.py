@@ -14,7 +14,6 @@ import numpy as np
 from overcast import _check, _guesses, _html, _storage
 from overcast._random import Stream
 from overcast._threads import one_thread
-from overcast.actions import SHOWN, Actions
 from overcast.bandit import files, learn
 from overcast.bandit.arguments import checked_reward, one_or_many
 from overcast.bandit.decide import adopt, propose, record_decision
@@ -27,8 +26,11 @@ from overcast.decisions.record import Decision
 from overcast.explain import Explanation
 from overcast.models.base import Estimate, Model
 from overcast.models.kernel.hyperparameters import Fitted, fit_hyperparameters
+from overcast.objectives import Objective
 from overcast.policies.base import Policy
 from overcast.round import Samples, check_pair, check_samples, draws
+from overcast.spaces.actions import SHOWN, listed, space_of
+from overcast.spaces.base import Space
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -98,17 +100,20 @@ class Bandit:
         recalibrate: bool | Recalibrated = False,
         context: Sequence[str] | None = None,
         history: int | None = None,
+        objective: Objective | None = None,
     ) -> None:
         check_pair("Bandit", model, policy)
-        vectors, samples = Actions(actions), check_samples("Bandit", samples)
+        space, samples = space_of(actions), check_samples("Bandit", samples)
         if not isinstance(seed, np.random.SeedSequence):
             seed = _check.integer("Bandit", "seed", seed, at_least=0)
         names = None if context is None else _check.distinct_names("Bandit", "context", context)
         corrected = _recalibrated(recalibrate)
         journal = None if history is None else Journal(_check.integer("Bandit", "history", history, at_least=1))
-        self._state = State(vectors, model, policy, samples, Stream(seed), corrected, journal, names)
+        if history is not None:
+            listed("history", space)
+        self._state = State(space, model, policy, samples, Stream(seed), corrected, journal, names, objective)
         self._lock = threading.RLock()
-        warn_of_silence(model, vectors, np.arange(len(vectors)), stacklevel=2)
+        warn_of_silence(model, space, np.arange(len(space)), stacklevel=2)
 
     @property
     def state(self) -> State:
@@ -116,8 +121,8 @@ class Bandit:
         return self._state
 
     @property
-    def actions(self) -> Actions:
-        """The action set."""
+    def actions(self) -> Space:
+        """The actions: a list, as `Actions`, or another space."""
         return self._state.actions
 
     @property
@@ -170,7 +175,8 @@ class Bandit:
             if state.journal is None:
                 return None
             dims = state.dim or len(state.context or ())
-            return state.journal.history(state.actions, state.context or tuple(f"c{i + 1}" for i in range(dims)))
+            names = state.context or tuple(f"c{i + 1}" for i in range(dims))
+            return state.journal.history(listed("history", state.actions), names)
 
     def plot(self) -> Figure:
         """Draw the history: rewards, shares of actions, widths, and forecasts with what came.
@@ -374,7 +380,7 @@ class Bandit:
         'c'
         """
         with self._lock, one_thread():
-            more, of = self._state.actions.added(actions)
+            more, of = listed("add_actions", self._state.actions).added(actions)
             self._state.change_actions(more, of)
             warn_of_silence(self._state.model, more, np.flatnonzero(of < 0), stacklevel=2)
 
@@ -385,7 +391,7 @@ class Bandit:
         """
         with self._lock:
             check_actions_may_change(self._state.model)
-            self._state.actions = self._state.actions.retired(actions)
+            self._state.actions = listed("retire", self._state.actions).retired(actions)
             self._state.revision += 1
 
     def rename(self, action: Any, name: Any) -> None:
@@ -400,7 +406,7 @@ class Bandit:
         ('a', 'better')
         """
         with self._lock:
-            self._state.actions = self._state.actions.renamed(action, name)
+            self._state.actions = listed("rename", self._state.actions).renamed(action, name)
             self._state.revision += 1
 
     def fit_hyperparameters(self) -> Fitted:

@@ -5,20 +5,18 @@ from __future__ import annotations
 import time
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from overcast import _check
 from overcast._random import Stream, drawn_by
-from overcast.actions import Actions
 from overcast.bandit.forecast import check_dim, correct, in_order
 from overcast.bandit.pending import OpenDecision
-from overcast.bandit.state import State, padded
+from overcast.bandit.state import State
 from overcast.beliefs import Belief
 from overcast.decisions.climatology import known_mean
 from overcast.decisions.history import summary
 from overcast.decisions.record import Decision, Ranking
 from overcast.models.base import LastingLearner, Mask
-from overcast.round import choose, draws
+from overcast.round import Question, answer, draws
+from overcast.spaces import Actions
 
 
 class Proposal(NamedTuple):
@@ -38,21 +36,29 @@ class Proposal(NamedTuple):
     waiting: OpenDecision
 
 
+def ask(state: State, points: Any, belief: Belief, mask: Mask | None, t: int) -> Question:
+    """Return the question of decision t under a belief, corrected and with dimensions in order."""
+    waiting, share = state.pending.awaited(before=t)
+    search = None if isinstance(state.actions, Actions) else state.actions
+    return Question(belief, points, t, draws(state.samples, t), mask, state.objective, waiting, share, search)
+
+
 def propose(state: State, given: Belief, mask: Mask | None, ticket: str, stream: Stream) -> Proposal:
     """Choose an action under a belief whose dimensions are in order; the state stays as it is."""
     belief, stated, move = correct(state, given)
     check_dim(state, belief)
-    policy, samples, t = state.policy, state.samples, state.pending.made + 1
+    t = state.pending.made + 1
     learner, points = state.start(belief.dim)
-    waiting, share = state.pending.awaited()
+    question = ask(state, points, belief, mask, t)
     with state.threads():
-        choice = choose(state.model, learner, policy, points, belief, t, samples, stream, mask, waiting, share)
-        index = int(choice.action)
-        evidence = learner.evidence(points, choice.view, index)
-    ranking = Ranking(state.actions, choice.estimate, choice.scores, policy)
-    seed, drawn = (stream.key, stream.number(t), choice.repetition), draws(samples, t)
-    out = Decision(ticket, time.time(), given, move, mask, ranking, index, choice.probability, seed, drawn, t)
-    return Proposal(out, given, belief, learner, points, OpenDecision(index, t, evidence, stated))
+        chosen = answer(question, state.model, learner, state.policy, stream)
+        place, vector = int(chosen.action), chosen.vector
+        evidence = learner.evidence(chosen.points, chosen.view, place)
+    ranking = Ranking(state.actions, chosen.estimate, chosen.values, chosen.scores, state.policy, vector)
+    drawn = (stream.key, stream.number(t), chosen.repetition), question.samples
+    out = Decision(ticket, time.time(), given, move, mask, ranking, place, chosen.probability, *drawn, t)
+    waiting = OpenDecision(place if vector is None else None, t, evidence, stated, vector)
+    return Proposal(out, given, belief, learner, points, waiting)
 
 
 def record_decision(state: State, proposal: Proposal) -> None:
@@ -69,6 +75,7 @@ def record_decision(state: State, proposal: Proposal) -> None:
     if mean is not None:
         state.climatology.add(mean)
     if state.journal is not None and kept is not None:
+        assert waiting.action is not None
         state.journal.record_decision(decision, waiting.action, waiting.round, kept)
 
 
@@ -78,11 +85,7 @@ def adopt(state: State, decision: Any) -> Proposal:
         raise TypeError(f"Bandit: decision must be a Decision, got {_check.short(decision)}")
     if decision.id in state.pending.open:
         raise ValueError(f"Bandit: decision must not be open already, got {_check.short(decision.id)}")
-    item = decision.index if state.actions.names is None else decision.action
-    index = state.actions.find("decision", item)
-    if state.actions.names is None and not _has_vector(state.actions, index, decision.action):
-        got = f"{_check.short(decision.action)} for index {index}"
-        raise ValueError(f"Bandit: decision must be about one of the bandit's own actions, got {got}")
+    index, vector = state.actions.place(decision.index, decision.action)
     moved = decision.belief if decision.move is None else decision.belief.moved(*decision.move)
     given, belief = in_order(state, decision.belief), in_order(state, moved)
     check_dim(state, given)
@@ -91,13 +94,7 @@ def adopt(state: State, decision: Any) -> Proposal:
     with state.threads():
         rng = None if samples is None else drawn_by(decision.seed)
         view = state.model.view(learner, belief, samples, rng)
-        evidence = learner.as_decided(learner.evidence(points, view, index), decision.mean)
-    waiting = OpenDecision(index, state.pending.made + 1, evidence, stated)
+        points_taken, i = state.row(learner, points, index, vector)
+        evidence = learner.as_decided(learner.evidence(points_taken, view, i), decision.mean)
+    waiting = OpenDecision(index, state.pending.made + 1, evidence, stated, vector)
     return Proposal(decision, given, belief, learner, points, waiting)
-
-
-def _has_vector(actions: Actions, index: int, action: Any) -> bool:
-    """Return whether an action without a name has this vector; those from before may be shorter."""
-    own = np.asarray(actions.coordinates[index])
-    short = np.ndim(action) == 1 and len(action) <= len(own)
-    return short and np.array_equal(padded(np.asarray(action, dtype=float)[None], len(own))[0], own)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from overcast import _check
 from overcast._check import Array
 from overcast._random import Stream, drawn_by
+from overcast.bandit.decide import ask
 from overcast.bandit.forecast import check_dim, correct, in_order
 from overcast.bandit.state import State
 from overcast.beliefs import Belief
 from overcast.decisions.climatology import Mark
 from overcast.decisions.record import Decision
 from overcast.explain import Ask, Explanation, explain
-from overcast.round import Choice, choose
+from overcast.round import Answer, answer
+from overcast.spaces.actions import listed
 
 
 def explain_decision(state: State, decision: Decision, as_made: Mark | None) -> Explanation:
@@ -19,7 +21,7 @@ def explain_decision(state: State, decision: Decision, as_made: Mark | None) -> 
 
     as_made : the forecasts up to the decision, if the bandit is as it was when it decided; None for another state
     """
-    actions = state.actions
+    actions = listed("explain", state.actions)
     given = in_order(state, decision.belief)
     check_dim(state, given)
     item = decision.index if actions.names is None else decision.action
@@ -33,20 +35,20 @@ def explain_decision(state: State, decision: Decision, as_made: Mark | None) -> 
 
 def _ask(state: State, decision: Decision) -> Ask:
     """Return the questions of an explanation, answered with the random numbers of the decision."""
-    model, policy, samples, t = state.model, state.policy, state.samples, decision.round
+    model, policy, t = state.model, state.policy, decision.round
     check_dim(state, decision.belief)
     learner, points = state.start(decision.belief.dim)
-    mask, (waiting, share) = state.actions.mask(decision.available), state.pending.awaited(before=t)
+    mask, stream = state.actions.mask(decision.available), Stream.of_seed(decision.seed)
+    waiting, share = state.pending.awaited(before=t)
     asked = learner.awaiting(waiting, share) if waiting and not policy.random else learner
-    stream = Stream.of_seed(decision.seed)
 
     def means(belief: Belief) -> Array:
         rng = None if decision.samples is None else drawn_by(decision.seed)
         with state.threads():
             return asked.estimate(points, model.view(learner, belief, decision.samples, rng)).mean
 
-    def chosen(belief: Belief) -> Choice:
+    def chosen(belief: Belief) -> Answer:
         with state.threads():
-            return choose(model, learner, policy, points, belief, t, samples, stream, mask, waiting, share)
+            return answer(ask(state, points, belief, mask, t), model, learner, policy, stream)
 
     return Ask(lambda given: correct(state, given)[0], means, chosen)

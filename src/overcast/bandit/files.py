@@ -14,7 +14,6 @@ from overcast._random import Stream
 from overcast._storage import Arrays
 from overcast._threads import one_thread
 from overcast._units import Units, Vectors
-from overcast.actions import Actions
 from overcast.bandit.pending import KNOWN_TOKENS, OpenDecision, Pending
 from overcast.bandit.state import State, started
 from overcast.calibration import Recalibrated
@@ -23,6 +22,7 @@ from overcast.decisions.history import Journal
 from overcast.models.base import LastingLearner, Model
 from overcast.policies.base import Policy
 from overcast.round import check_pair, check_samples
+from overcast.spaces.actions import Actions
 
 # Arrays of one name, and the first parts of the names of others.
 SINGLE = {"actions", "reference"}
@@ -60,8 +60,8 @@ def written(state: State) -> tuple[dict[str, Any], Arrays]:
     if journal is not None:
         kept = _under("history.", journal.state())
         header["history"] = {"size": journal.size, "ids": list(journal.entries), "arrays": list(kept)}
-    arrays: Arrays = {"actions": _written(actions.coordinates)}
-    if isinstance(actions.coordinates, Units) or isinstance(state.reference, Units):
+    arrays: Arrays = {"actions": _written(actions.candidates)}
+    if isinstance(actions.candidates, Units) or isinstance(state.reference, Units):
         header["labels"] = actions.dim
     if state.learner is not None:
         assert state.reference is not None
@@ -113,7 +113,7 @@ def read(path: str, file: IO[bytes], model: Model | None, policy: Policy | None)
         with one_thread():
             learner = started(model, state.reference, actions, dim)
             learner.restore(_within("learner.", arrays))
-            state.use(learner, learner.at(actions.coordinates))
+            state.use(learner, learner.at(actions.candidates))
         state.climatology = Climatology.of(_within("usual.", arrays), dim)
         state.pending.open = _open(state, learner, _list(header, "open"), _within("open.", arrays))
         return state

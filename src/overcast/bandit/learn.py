@@ -12,37 +12,31 @@ from overcast import _check
 from overcast._check import Array
 from overcast._random import OBSERVATION
 from overcast.bandit.arguments import Observations, one_context, revealed_belief
-from overcast.bandit.state import State, padded, started
+from overcast.bandit.state import State, started
 from overcast.beliefs import Belief
 from overcast.calibration import Recalibrated
 from overcast.decisions.climatology import known_mean
 from overcast.models.base import LastingLearner, Model
 from overcast.models.kernel.learner import KeepsRounds
-from overcast.round import draws
+from overcast.round import draws, revealed_evidence
 
 
 def learn(state: State, ticket: str, reward: float, context: Any) -> None:
     """Take in the reward of an open decision, and its context if that was revealed."""
-    waiting, learner, lesson = state.pending.open[ticket], state.learner, None
+    waiting, learner, correction = state.pending.open[ticket], state.learner, state.recalibrated
     assert learner is not None
-    evidence, names = waiting.evidence, state.context
+    evidence, names, lesson = waiting.evidence, state.context, None
     # Numbers that the caller's own settings call errors may not stop half-way.
     with state.threads(), np.errstate(all="ignore"):
         if context is not None:
             assert state.dim is not None
             context, names = one_context(context, state.dim, names)
-            if state.model.uses_context:
-                points, index = state.points, waiting.action
-                if waiting.vector is not None:  # the action has another one by now
-                    points, index = learner.at(padded(waiting.vector[None], state.actions.dim)), 0
-                evidence = revealed_evidence(state.model, learner, points, index, context)
-            else:
-                state.model.view(learner, revealed_belief(context))  # raises what a context that does not fit raises
-            if state.recalibrated is not None and waiting.stated is not None:
-                lesson = state.recalibrated.lesson(waiting.stated, context)
+            row = state.row(learner, state.points, waiting.action, waiting.vector)
+            after, lesson = _revealed(state.model, learner, correction, row, waiting.stated, context)
+            evidence = evidence if after is None else after
         learner.learn(evidence, reward)
-    if state.recalibrated is not None and lesson is not None:
-        state.recalibrated.take(lesson)
+    if correction is not None and lesson is not None:
+        correction.take(lesson)
     state.rewards += 1
     state.revision += 1
     state.context = names
@@ -51,9 +45,27 @@ def learn(state: State, ticket: str, reward: float, context: Any) -> None:
         state.journal.record_reward(ticket, reward, context)
 
 
-def revealed_evidence(model: Model, learner: LastingLearner, points: Any, index: int, context: Array | Belief) -> Any:
-    """Return the evidence of a round whose context was revealed (Algorithm 2)."""
-    return learner.evidence(points, model.view(learner, revealed_belief(context)), index)
+def _revealed(
+    model: Model,
+    learner: LastingLearner,
+    correction: Recalibrated | None,
+    row: tuple[Any, int],
+    stated: Array | None,
+    context: Array | Belief,
+) -> tuple[Any, Any]:
+    """Return what a revealed context tells: evidence for the learner, and a lesson for the correction of forecasts.
+
+    Either is None where it tells nothing: to a model that does not learn from contexts, and without a correction.
+
+    row : the points and the row of the action among them
+    stated : mean and spread (2, c) that the forecast stated for itself
+    """
+    lesson = None if correction is None or stated is None else correction.lesson(stated, context)
+    belief = revealed_belief(context)
+    if model.uses_context:
+        return revealed_evidence(model, learner, *row, belief), lesson
+    model.view(learner, belief)  # raises what a context that does not fit raises
+    return None, lesson
 
 
 def observe(state: State, rounds: Observations) -> None:
@@ -67,15 +79,16 @@ def observe(state: State, rounds: Observations) -> None:
         name = type(model).__name__
         raise TypeError(f"{name}: rounds that somebody else decided cannot be learnt, because their odds are not known")
     means: Sequence[Array] | Array
+    here = points if rounds.vectors is None else learner.at(rounds.vectors)
     if len(rounds) > 1:
         learner = copy.deepcopy(learner)
     with state.threads():
         if learner.stack and len(rounds) > 1 and state.samples is None and recalibrated is None:
             means = rounds.means()
             for stack, index, rewards in rounds.stacks(learner.stack, model.uses_context):
-                learner.learn_all(learner.evidence(points, model.view(learner, stack), index), rewards)
+                learner.learn_all(learner.evidence(here, model.view(learner, stack), index), rewards)
         else:
-            means = _one_by_one(state, learner, points, recalibrated, rounds)
+            means = _one_by_one(state, learner, here, recalibrated, rounds)
     if state.learner is None:
         state.begin(learner, points, rounds.dim)
     state.learner, state.recalibrated = learner, recalibrated
@@ -88,28 +101,27 @@ def observe(state: State, rounds: Observations) -> None:
 
 
 def _one_by_one(
-    state: State, learner: LastingLearner, points: Any, recalibrated: Recalibrated | None, rounds: Observations
+    state: State, learner: LastingLearner, points: Any, correction: Recalibrated | None, rounds: Observations
 ) -> list[Array]:
     """Learn the rounds, and return the means of the forecasts that have one in closed form, as corrected."""
     model, samples, means = state.model, state.samples, []
     for i, (index, belief, reward, context) in enumerate(rounds.each(), start=state.observed + 1):
-        stated, lesson = None if recalibrated is None else belief.stated_error(), None
-        if recalibrated is not None and stated is not None:
-            belief = recalibrated.correct(belief, stated)
-            if context is not None:
-                lesson = recalibrated.lesson(stated, context)
+        stated = None if correction is None else belief.stated_error()
+        evidence, lesson = None, None
+        if correction is not None and stated is not None:
+            belief = correction.correct(belief, stated)
         if (mean := known_mean(belief)) is not None:
             means.append(mean)
-        if context is not None and model.uses_context:
-            evidence = revealed_evidence(model, learner, points, index, context)
-        else:
+        if context is not None:
+            evidence, lesson = _revealed(model, learner, correction, (points, index), stated, context)
+        if evidence is None:
             rng = None if samples is None else state.stream.at(i, kind=OBSERVATION)
             view = model.view(learner, belief, draws(samples, state.pending.made + i), rng)
             evidence = learner.evidence(points, view, index)
         with np.errstate(all="ignore"):  # as in `learn`
             learner.learn(evidence, reward)
-        if recalibrated is not None and lesson is not None:
-            recalibrated.take(lesson)
+        if correction is not None and lesson is not None:
+            correction.take(lesson)
     return means
 
 
@@ -154,7 +166,7 @@ def _add(out: State, other: State) -> None:
         raise ValueError(f"Bandit: merge needs contexts with the same names in the same order, got {got}")
     if out.learner is None:
         learner, out.reference = started(out.model, other.reference, out.actions, other.dim), other.reference
-        out.use(learner, learner.at(out.actions.coordinates))
+        out.use(learner, learner.at(out.actions.candidates))
     else:
         learner = out.learner
     learner.merge(other.learner)
@@ -178,6 +190,6 @@ def relearn(state: State, model: Model) -> None:
     for evidence, reward in old.rounds():
         learner.learn(learner.adopt(evidence), reward)
     again = {ticket: one._replace(evidence=learner.adopt(one.evidence)) for ticket, one in state.pending.open.items()}
-    state.use(learner, learner.at(state.actions.coordinates))
+    state.use(learner, learner.at(state.actions.candidates))
     state.model, state.pending.open = model, again
     state.revision += 1

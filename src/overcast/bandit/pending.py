@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from overcast import _check
 from overcast._check import Array
-from overcast.actions import Actions
 from overcast.decisions.record import Decision
+from overcast.spaces import Space
 
 # A bandit that was saved and loaded very often knows the marks of so many earlier instances; it says of older
 # decisions only that they are not open.
@@ -22,14 +22,14 @@ MAX_AWAITED = 256
 class OpenDecision(NamedTuple):
     """A decision whose reward has not come.
 
-    action : the index of the action taken
+    action : the index of the action taken; None in a space without indices
     round : the number of the decision, counting from 1
     evidence : what the learner will learn from
     stated : mean and spread (2, c) that the belief states for itself; None unless the bandit recalibrates
-    vector : (a,) that the action had when it was taken; None if it has it still
+    vector : (a,) of the action when it was taken; None if it is still the one of that index
     """
 
-    action: int
+    action: int | None
     round: int
     evidence: Any
     stated: Array | None
@@ -94,7 +94,7 @@ class Pending:
             for ticket, one in self.open.items()
         }
 
-    def find(self, decision: Decision | str, actions: Actions | None = None) -> str:
+    def find(self, decision: Decision | str, actions: Space | None = None) -> str:
         """Return the id of an open decision.
 
         actions : of the bandit, to say so if the name of one is given for a decision

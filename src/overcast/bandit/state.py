@@ -9,18 +9,20 @@ from typing import Any
 
 import numpy as np
 
+from overcast._check import Array
 from overcast._linalg import Indices
 from overcast._random import Stream
 from overcast._threads import one_thread
 from overcast._units import Units, Vectors, same_vectors
-from overcast.actions import Actions
 from overcast.bandit.pending import Pending
 from overcast.calibration import Recalibrated
 from overcast.decisions.climatology import Climatology
 from overcast.decisions.history import Journal
 from overcast.models.base import LastingLearner, Model
+from overcast.objectives import Objective
 from overcast.policies.base import Policy
 from overcast.round import Samples
+from overcast.spaces import Space
 
 _NO_HOLD: AbstractContextManager[None] = nullcontext()
 
@@ -28,7 +30,7 @@ _NO_HOLD: AbstractContextManager[None] = nullcontext()
 class State:
     """All that a bandit remembers. The functions in `decide` and `learn` change it in place, in their last steps.
 
-    actions, model, policy, samples : as given to the bandit, and changed since
+    actions, model, policy, samples, objective : as given to the bandit, and changed since
     stream : of random numbers
     pending : the decisions whose rewards have not come
     recalibrated : the correction of forecasts; None unless the bandit recalibrates
@@ -45,12 +47,12 @@ class State:
 
     __slots__ = (
         *("actions", "climatology", "context", "dim", "journal", "learner", "model", "observed", "pending", "points"),
-        *("heavy", "policy", "recalibrated", "reference", "revision", "rewards", "samples", "stream"),
+        *("heavy", "objective", "policy", "recalibrated", "reference", "revision", "rewards", "samples", "stream"),
     )
 
     def __init__(
         self,
-        actions: Actions,
+        actions: Space,
         model: Model,
         policy: Policy,
         samples: Samples,
@@ -58,9 +60,10 @@ class State:
         recalibrated: Recalibrated | None = None,
         journal: Journal | None = None,
         context: tuple[str, ...] | None = None,
+        objective: Objective | None = None,
     ) -> None:
         self.actions, self.model, self.policy, self.samples, self.stream = actions, model, policy, samples, stream
-        self.recalibrated, self.journal, self.context = recalibrated, journal, context
+        self.recalibrated, self.journal, self.context, self.objective = recalibrated, journal, context, objective
         self.pending, self.climatology = Pending(), Climatology()
         self.rewards = self.observed = self.revision = 0
         self.dim: int | None = None
@@ -71,7 +74,7 @@ class State:
 
     def begin(self, learner: LastingLearner, points: Any, dim: int) -> None:
         """Go on with the learner of the first decision."""
-        self.dim, self.reference = dim, self.actions.coordinates
+        self.dim, self.reference = dim, self.actions.candidates
         self.use(learner, points)
 
     def use(self, learner: LastingLearner, points: Any) -> None:
@@ -87,10 +90,17 @@ class State:
         """Return the learner for contexts of this dimension and its points; fresh ones before the first decision."""
         if self.learner is not None:
             return self.learner, self.points
-        learner = self.model.start(self.actions.coordinates, dim)
-        return learner, learner.at(self.actions.coordinates)
+        learner = self.model.start(self.actions.candidates, dim)
+        return learner, learner.at(self.actions.candidates)
 
-    def change_actions(self, actions: Actions, of: Indices) -> None:
+    def row(self, learner: LastingLearner, points: Any, index: int | None, vector: Array | None) -> tuple[Any, int]:
+        """Return points and the row among them of an action: by its index, or by its vector (a,) if that is given."""
+        if vector is not None:
+            return learner.at(padded(vector[None], self.actions.dim)), 0
+        assert index is not None
+        return points, index
+
+    def change_actions(self, actions: Space, of: Indices) -> None:
         """Take over other actions, of which row i was row of[i], or has a new vector if that is -1."""
         a, learner = actions.dim, self.learner
         model = self.model if a == self.actions.dim else self.model.widened(a)
@@ -103,11 +113,11 @@ class State:
             if labels is not None:
                 learner.relabel(labels)
             else:
-                learner.extend(actions.coordinates)
-        points = None if learner is None else learner.at(actions.coordinates)
+                learner.extend(actions.candidates)
+        points = None if learner is None else learner.at(actions.candidates)
         gone = np.ones(len(self.actions), dtype=bool)
         gone[of[of >= 0]] = False
-        former = {int(i): np.asarray(self.actions.coordinates[int(i)]) for i in np.flatnonzero(gone)}
+        former = {int(i): np.asarray(self.actions.candidates[int(i)]) for i in np.flatnonzero(gone)}
         if former:
             self.pending.keep_vectors(former)
         self.actions, self.model = actions, model
@@ -123,11 +133,11 @@ class State:
         return out
 
 
-def started(model: Model, reference: Vectors, actions: Actions, dim: int) -> LastingLearner:
+def started(model: Model, reference: Vectors, actions: Space, dim: int) -> LastingLearner:
     """Return a fresh learner for the present actions, which started with those in `reference` (j, a)."""
     learner = model.start(reference, dim)
-    if not same_vectors(reference, actions.coordinates):
-        learner.extend(actions.coordinates)
+    if not same_vectors(reference, actions.candidates):
+        learner.extend(actions.candidates)
     return learner
 
 
@@ -145,14 +155,14 @@ def padded(vectors: Vectors, a: int) -> Vectors:
     return vectors if vectors.shape[1] == a else np.pad(vectors, ((0, 0), (0, a - vectors.shape[1])))
 
 
-def _moved_labels(before: Actions, now: Actions, of: Indices) -> Indices:
+def _moved_labels(before: Space, now: Space, of: Indices) -> Indices:
     """Return the label that each of the present ones continues, -1 for none.
 
     Raise ValueError if actions that share a label do not share one afterwards, or the other way round: nobody could
     say which of them a reward was about.
     """
     known = of >= 0
-    old, new = _places(before.coordinates)[of[known]], _places(now.coordinates)[known]
+    old, new = _places(before.candidates)[of[known]], _places(now.candidates)[known]
     pairs = np.unique(np.stack([old, new]), axis=1)
     if any(len(np.unique(side)) < pairs.shape[1] for side in pairs):
         must = "merge needs actions that share a unit vector in both bandits or in none"
@@ -168,9 +178,9 @@ def _places(vectors: Vectors) -> Indices:
     return vectors.place if isinstance(vectors, Units) else np.asarray(vectors.argmax(axis=-1))
 
 
-def warn_of_silence(model: Model, actions: Actions, among: Indices, stacklevel: int) -> None:
+def warn_of_silence(model: Model, actions: Space, among: Indices, stacklevel: int) -> None:
     """Warn if one of these actions has no features in any context: its reward counts as zero for ever."""
-    silent = among[model.silent(actions.coordinates[among])]
+    silent = among[model.silent(actions.candidates[among])]
     if len(silent):
         name = (
             f"action {actions.names[silent[0]]!r}" if actions.names is not None else f"the action of index {silent[0]}"

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from overcast import _check, _records
 from overcast._check import Array
 from overcast._records import Arrays
-from overcast.actions import Actions
 from overcast.beliefs import Belief, NoClosedForm
 from overcast.beliefs.base import STAND_IN_DRAWS
 from overcast.decisions.record import Decision, label
+from overcast.spaces.actions import Actions
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,17 +10,17 @@ import numpy as np
 from overcast import _check, _html
 from overcast._check import Array
 from overcast._random import drawn_by
-from overcast.actions import Actions
 from overcast.beliefs import Belief, belief_from_json
 from overcast.decisions.climatology import Mark
 from overcast.models.base import Estimate, Mask
 from overcast.policies.base import Policy
+from overcast.spaces import Space
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: version of the JSON form
-VERSION = 1
+VERSION = 2
 #: actions that a picture and an HTML table show before they count the rest
 SHOWN = 15
 
@@ -28,6 +28,12 @@ SHOWN = 15
 @dataclass(frozen=True)
 class Option:
     """One action as a decision saw it.
+
+    action : its name, or its vector (a,) if it has none
+    index : its row in the list of actions; None in a space without one
+    mean, width : estimate and uncertainty of its expected reward
+    score : what the policy ranked it by
+    value : what the objective makes of the estimated rewards; the mean if decisions maximise expected rewards
 
     Examples
     --------
@@ -40,10 +46,11 @@ class Option:
     """
 
     action: Any
-    index: int
+    index: int | Any
     mean: float
     width: float
     score: float
+    value: float
 
 
 class Move(NamedTuple):
@@ -70,12 +77,25 @@ class Manner(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """The options of a decision: the actions, the estimates (k,) and scores (k,) of all of them, and the policy."""
+    """The options of a decision: the actions, their estimates (k,), values (k,) and scores (k,), and the policy.
 
-    actions: Actions
+    found : (a,) in a space without indices the action that was taken; it is the last option if a search found it
+    """
+
+    actions: Space
     estimate: Estimate
+    values: Array
     scores: Array
     policy: Policy | Manner
+    found: Array | None = None
+
+    def option(self, i: int) -> Option:
+        """Return an option by its place."""
+        mean, width = self.estimate
+        numbers = float(mean[i]), float(width[i]), float(self.scores[i]), float(self.values[i])
+        if self.found is None:
+            return Option(self.actions[i], i, *numbers)
+        return Option(self.found if i == len(self.actions) else self.actions[i], None, *numbers)
 
 
 class Decision:
@@ -89,9 +109,11 @@ class Decision:
     move : how the bandit corrected the belief; None if it did not
     available : names of the actions that could be taken, or their indices if they have no names; None for all
     action : the chosen action's name, or its vector (a,) where actions have no names
-    index : its row in the action set
+    index : its row in the list of actions; None in a space without one
     mean, width : estimate and uncertainty of its expected reward
     score : what the policy ranked it by
+    value : what the objective makes of the estimated rewards, the mean if decisions maximise expected rewards; policies
+        compare values
     probability : with which it was taken; None if the policy does not know it (`policies.Repeated` makes it known)
     seed : of the draws of the belief, if there were any, in hexadecimal digits
     samples : L, the number of draws of the belief; None for the exact expectation
@@ -108,8 +130,8 @@ class Decision:
     """
 
     __slots__ = (
-        *("_chosen", "_mask", "_names", "_origin", "_ranking", "_seed", "_why", "belief", "id", "index", "move"),
-        *("probability", "round", "samples", "time"),
+        *("_chosen", "_mask", "_names", "_origin", "_place", "_ranking", "_seed", "_why", "belief", "id", "index"),
+        *("move", "probability", "round", "samples", "time"),
     )
 
     def __init__(
@@ -120,27 +142,30 @@ class Decision:
         move: Move | None,
         mask: Mask | None,
         ranking: Ranking,
-        index: int,
+        place: int,
         probability: float | None,
         seed: tuple[str, int, int],
         samples: int | None,
         round: int,  # noqa: A002
     ) -> None:
-        """Made by `Bandit.decide`."""
+        """Decisions come from `Bandit.decide`; `place` is that of the chosen option in the ranking."""
         self._ranking: Ranking | None = ranking
         self._chosen: Option | None = None  # found when it is asked for, since most decisions are asked for little
         self._mask, self._names = mask, None
         self._origin: tuple[Any, int, Mark] | None = None
         self._why: Any = None
         self._seed: tuple[str, int, int] | str = seed
-        self.id, self.time, self.belief, self.move, self.index = id, time, belief, move, index
+        self._place = place
+        self.index: int | Any = place if ranking.found is None else None
+        self.id, self.time, self.belief, self.move = id, time, belief, move
         self.probability, self.samples, self.round = probability, samples, round
 
     @property
     def chosen(self) -> Option:
         """The chosen action, with its mean, width and score."""
         if self._chosen is None:
-            self._chosen = self._option(self.index)
+            assert self._ranking is not None
+            self._chosen = self._ranking.option(self._place)
         return self._chosen
 
     @property
@@ -158,6 +183,10 @@ class Decision:
     @property
     def score(self) -> float:
         return self.chosen.score
+
+    @property
+    def value(self) -> float:
+        return self.chosen.value
 
     @property
     def available(self) -> list[Any] | None:
@@ -181,8 +210,8 @@ class Decision:
             raise ValueError("Decision: top needs the scores of all actions, got a record, which holds those of one")
         scores = self._ranking.scores
         ranked = np.argsort(-scores, kind="stable")
-        order = np.concatenate([[self.index], ranked[ranked != self.index]])[:n]  # ties may have ranked it lower
-        return [self._option(int(i)) for i in order if scores[i] > -np.inf]
+        order = np.concatenate([[self._place], ranked[ranked != self._place]])[:n]  # ties may have ranked it lower
+        return [self._ranking.option(int(i)) for i in order if scores[i] > -np.inf]
 
     def sign(self, bandit: Any, revision: int, mark: Mark) -> None:
         """Take note of the bandit that decided, of the revision of its state, and of the forecasts so far."""
@@ -256,15 +285,14 @@ class Decision:
         from overcast.pictures import common
         from overcast.pictures import options as picture
 
-        half, what = self._whiskers()
         options = self.top(SHOWN)
-        at = [option.index for option in options]
+        half, what = self._whiskers(options)
         number = int((self._ranking.scores > -np.inf).sum())
         return picture.draw(
             common.axes("Decision", ax, (6.4, 1.3 + 0.32 * len(options))),
             labels=[label(option.action, option.index) for option in options],
-            means=np.array([option.mean for option in options]),
-            half=half[at],
+            means=np.array([option.value for option in options]),
+            half=half,
             scores=np.array([option.score for option in options]),
             unit=self._ranking.policy.additive,
             what=what,
@@ -272,12 +300,13 @@ class Decision:
             left_out=number - len(options),
         )
 
-    def _whiskers(self) -> tuple[Array, str]:
-        """Return half the length of each action's whisker, (k,), and what it is."""
+    def _whiskers(self, options: list[Option]) -> tuple[Array, str]:
+        """Return half the length of each option's whisker, and what it is."""
         assert self._ranking is not None
-        _, (mean, width), scores, policy = self._ranking
-        if policy.additive and not policy.random and (scores > mean).any():
-            return np.where(scores > -np.inf, scores - mean, 0.0), "mean ± bonus"
+        policy, width = self._ranking.policy, np.array([option.width for option in options])
+        bonus = np.array([option.score - option.value for option in options])
+        if policy.additive and not policy.random and (bonus > 0.0).any():
+            return bonus, "mean ± bonus"
         times = Manner.of(policy).beta
         if times is not None and times != 1.0:
             return times * width, f"mean ± {times:g} widths"
@@ -292,10 +321,10 @@ class Decision:
         options = [self.chosen] if self._ranking is None else self.top(SHOWN)
         rows = [
             [
-                f"▸ {label(o.action, o.index)}" if o.index == self.index else label(o.action, o.index),
+                f"▸ {label(o.action, o.index)}" if place == 0 else label(o.action, o.index),
                 *_html.numbers(o.mean, o.width, o.score),
             ]
-            for o in options
+            for place, o in enumerate(options)
         ]
         known = 1 if self._ranking is None else int((self._ranking.scores > -np.inf).sum())
         left = f"{known - len(rows):,} more with lower scores" if known > len(rows) else ""
@@ -312,11 +341,6 @@ class Decision:
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
             setattr(self, name, value)
-
-    def _option(self, i: int) -> Option:
-        assert self._ranking is not None
-        actions, estimate, scores, _ = self._ranking
-        return Option(actions[i], i, float(estimate.mean[i]), float(estimate.width[i]), float(scores[i]))
 
     def to_json(self) -> dict[str, Any]:
         """Return the record as JSON data; a belief that is code has no such form and raises TypeError."""
@@ -336,6 +360,7 @@ class Decision:
             "mean": self.mean,
             "width": self.width,
             "score": self.score,
+            "value": self.value,
             "probability": self.probability,
             "seed": self.seed,
             "samples": self.samples,
@@ -350,6 +375,8 @@ class Decision:
         version = _check.integer("Decision", "version", data.get("version"), at_least=1)
         if version > VERSION:
             raise ValueError(f"Decision: version must be {VERSION} at most, got {version}; take a newer overcast")
+        if version == 1:  # decisions maximised expected rewards
+            data = data | {"value": data.get("mean")}
         if missing := [name for name in FIELDS if name not in data]:
             raise ValueError(f"Decision: record must have {', '.join(FIELDS)}, got none named {missing[0]}")
         if unknown := [name for name in data if name not in FIELDS]:
@@ -363,10 +390,12 @@ class Decision:
         if not isinstance(out._names, (list, type(None))):
             raise ValueError(f"Decision: available must be a list or null, got {_check.short(out._names)}")
         out.time, *numbers = (
-            _check.number("Decision", name, data[name]) for name in ("time", "mean", "width", "score")
+            _check.number("Decision", name, data[name]) for name in ("time", "mean", "width", "score", "value")
         )
-        out.index = _check.integer("Decision", "index", data["index"], at_least=0)
-        action = data["action"]
+        action, out._place = data["action"], 0
+        out.index = None
+        if data["index"] is not None or not isinstance(action, list):
+            out.index = _check.integer("Decision", "index", data["index"], at_least=0)
         if isinstance(action, list):
             action = _check.array("Decision", "action", action, ("a",))
         out._chosen = Option(action, out.index, *numbers)
@@ -385,15 +414,15 @@ class Decision:
 
 
 FIELDS = (
-    *("version", "id", "time", "belief", "move", "available", "action", "index", "mean", "width", "score"),
+    *("version", "id", "time", "belief", "move", "available", "action", "index", "mean", "width", "score", "value"),
     *("probability", "seed", "samples", "round"),
 )
 
 
-def label(action: Any, index: int) -> str:
-    """Return an action in one line: its name, or its row in the action set if it has none."""
+def label(action: Any, index: int | None) -> str:
+    """Return an action in one line: its name, or its row in the list of actions, or its vector."""
     if isinstance(action, (np.ndarray, list)):
-        return f"action {index}"
+        return f"({', '.join(f'{x:.4g}' for x in action)})" if index is None else f"action {index}"
     return _check.cut(action, 40)
 
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from overcast import _check, _storage
 from overcast._units import Units
-from overcast.actions import Actions
 from overcast.adapters import as_belief
 from overcast.bandit import Bandit, files
 from overcast.bandit.arguments import Table, checked_reward, checked_rewards, separate, several
@@ -24,6 +23,7 @@ from overcast.models.base import Model
 from overcast.models.kernel.hyperparameters import Fitted
 from overcast.policies import Greedy, Policy
 from overcast.round import Samples
+from overcast.spaces.actions import Actions
 
 
 def config(
@@ -50,7 +50,7 @@ def config(
     made = Bandit(actions, model, policy, samples, seed, recalibrate, context, history)
     header, arrays = files.written(made.state)
     names, vectors = ("model", "policy", "samples", "names", "key", "recalibrate"), arrays.pop("actions").tolist()
-    labels = isinstance(made.actions.coordinates, Units)  # nothing but names
+    labels = isinstance(made.actions.candidates, Units)  # nothing but names
     out = {name: header[name] for name in names} | {"vectors": None if labels else vectors}
     known = {name.removeprefix("recalibrate."): array.tolist() for name, array in arrays.items()}
     named = {name: header[name] for name in ("context",) if name in header}

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from overcast._check import Array
-from overcast.actions import Actions
 from overcast.beliefs import Belief, NoClosedForm, PointMass
 from overcast.decisions.climatology import Usual
 from overcast.decisions.record import Decision, Option
 from overcast.explain.result import REACH, Change, Explanation, units
 from overcast.explain.shapley import Group, shapley
 from overcast.policies.base import Policy
-from overcast.round import Choice
+from overcast.round import Answer
+from overcast.spaces.actions import Actions
 
 # Steps of the search, closer together at its start, and the precision of the move that it finds.
 STEPS, PRECISION = 20, 1e-6
@@ -28,12 +28,12 @@ class Ask(NamedTuple):
 
     corrected : the belief to decide by, given the forecast as it came
     means : (k,) estimates under a belief to decide by
-    choose : the choice under a belief to decide by, with the random numbers of the decision
+    answer : the choice under a belief to decide by, with the random numbers of the decision
     """
 
     corrected: Callable[[Belief], Belief]
     means: Callable[[Belief], Array]
-    choose: Callable[[Belief], Choice]
+    answer: Callable[[Belief], Answer]
 
 
 def explain(
@@ -54,7 +54,7 @@ def explain(
     """
     index = decision.index
     belief = ask.corrected(given)
-    choice = ask.choose(belief)
+    choice = ask.answer(belief)
     estimate, scores, taken = choice.estimate, choice.scores, int(choice.action)
     try:
         own, deviation = np.asarray(belief.mean()), np.sqrt(np.clip(belief.variance(), 0.0, None))
@@ -75,17 +75,19 @@ def explain(
     ranked = np.concatenate([[taken], ranked[ranked != taken]])
     ranked = ranked[(scores[ranked] > -np.inf) | (ranked == index)]
     options = tuple(
-        Option(actions[i], i, float(estimate.mean[i]), float(estimate.width[i]), float(scores[i]))
+        Option(
+            actions[i], i, *(float(numbers[i]) for numbers in (estimate.mean, estimate.width, scores, choice.values))
+        )
         for i in ranked.tolist()
     )
     added = policy.additive and not policy.random
-    bonus = tuple(option.score - option.mean for option in options) if added else None
+    bonus = tuple(option.score - option.value for option in options) if added else None
     reach = REACH * units(np.sqrt(np.clip(given.variance(), 0.0, None)), usual)
 
     def then(i: int, move: float) -> int:
         shift = np.zeros(belief.dim)
         shift[i] = move
-        return int(ask.choose(ask.corrected(given.moved(shift))).action)
+        return int(ask.answer(ask.corrected(given.moved(shift))).action)
 
     changes: list[Change | None] = []
     for i, name in enumerate(names):
@@ -109,7 +111,7 @@ def explain(
         baseline=value(np.zeros(belief.dim, dtype=bool)),
         contributions=contributions,
         exact=exact,
-        at_mean=named(int(ask.choose(PointMass(own)).action)),
+        at_mean=named(int(ask.answer(PointMass(own)).action)),
         changes=tuple(changes),
         present=None if as_made else named(taken),
     )

@@ -53,22 +53,19 @@ class WithBeta(Policy):
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in given.items() if v is not None)})"
 
     def beta_at(self, outlook: Outlook, progress: Progress) -> float | Array:
-        """Return beta_t."""
+        """Return beta_t: a number, or an array (..., k) or (..., 1)."""
         if isinstance(self.beta, float):
             return self.beta
         if self.beta is None:
             return _untuned(outlook)
         if isinstance(self.beta, Confidence):
-            return self.beta.beta(progress)
+            return np.asarray(self.beta.beta(progress))[..., None]
         t = int(progress.round)
         return _check.number(type(self).__name__, f"beta({t})", self.beta(t), at_least=0.0)
 
     def half_interval(self, outlook: Outlook, progress: Progress) -> Array:
         """Return beta_t times the width, half the confidence interval of each action, (..., k)."""
-        beta = self.beta_at(outlook, progress)
-        if isinstance(beta, np.ndarray) and beta.ndim < outlook.width.ndim and beta.ndim:
-            beta = beta[..., None]
-        return beta * outlook.width
+        return self.beta_at(outlook, progress) * outlook.width
 
 
 def _untuned(outlook: Outlook) -> float | Array:

@@ -1,8 +1,8 @@
-"""The outlook: estimates and uncertainties that a policy may ask for."""
+"""The outlook: values and uncertainties of the actions that a policy may ask for."""
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,15 +10,37 @@ from numpy.typing import NDArray
 from overcast._check import Array
 from overcast.beliefs.base import Generators
 from overcast.models.base import Estimate, Learner, Mask
+from overcast.objectives import Objective
 
 T = TypeVar("T", bound=np.generic)
+
+
+class Prospects(NamedTuple):
+    """The contexts that may come, for an objective that is no expectation.
+
+    objective : what decisions maximise
+    view : of the contexts, as n beliefs
+    weights : (n,) their probabilities
+    """
+
+    objective: Objective
+    view: Any
+    weights: Array
+
+    def value(self, values: Array) -> Array:
+        """Return the value of each action (k,), from its reward in each context (n, k)."""
+        return self.objective.of(values, self.weights)
 
 
 class Outlook:
     """Mean and width of all actions, and on demand what else the model can tell; shape (..., k) unless said otherwise.
 
+    Means are values in the unit of the objective: expected rewards, or what an objective other than `Mean` gives for
+    the estimated rewards in all contexts. Everything else about values follows from the same contexts.
+
     mean : psi^T theta-hat
     width : the norm of psi under V^-1: one standard deviation of the mean where a reward has `noise`
+    estimate : mean and width of the expected reward, whatever the objective is
     available : (k,) which actions may be taken, or None for all; the others are never chosen
 
     Examples
@@ -32,15 +54,33 @@ class Outlook:
     0
     """
 
-    __slots__ = ("_learner", "_points", "_view", "available", "estimate", "mean", "width")
+    __slots__ = ("_learner", "_points", "_prospects", "_rewards", "_view", "available", "estimate", "mean", "width")
 
     def __init__(
-        self, learner: Learner, points: Any, view: Any, available: Mask | None = None, estimate: Estimate | None = None
+        self,
+        learner: Learner,
+        points: Any,
+        view: Any,
+        available: Mask | None = None,
+        estimate: Estimate | None = None,
+        prospects: Prospects | None = None,
     ) -> None:
-        self._learner, self._points, self._view = learner, points, view
+        self._learner, self._points, self._view, self._prospects = learner, points, view, prospects
         self.available = available
-        self.estimate = learner.estimate(points, view) if estimate is None else estimate
+        self.estimate = self._rewards = learner.estimate(points, view) if estimate is None else estimate
         self.mean, self.width = self.estimate
+        if prospects is not None:
+            self._rewards = learner.estimate(points, prospects.view)
+            self.mean = prospects.value(self._rewards.mean)
+            self.width = self.at(1.0) - self.mean
+
+    def at(self, beta: float | Array) -> Array:
+        """Return the values if each estimate is beta widths too low: mean + beta * width for an expected reward.
+
+        beta : a number, or one for each action, (..., k)
+        """
+        values = self._rewards.mean + beta * self._rewards.width
+        return values if self._prospects is None else self._prospects.value(values)
 
     @property
     def residual_share(self) -> float | Array | None:
@@ -68,13 +108,22 @@ class Outlook:
         """The standard deviation of a reward around its expectation, in the unit of the widths."""
         return self._learner.noise(self._points, self._view)
 
-    def draw(self, rng: Generators) -> Array:
-        """Return a joint deviation of all means: normal, with standard deviation `width`, correlated as they are."""
-        return self._learner.draw(self._points, self._view, rng)
+    def drawn(self, scale: float, rng: Generators) -> Array:
+        """Return the values under one joint draw of all estimates, with deviations multiplied by `scale`.
 
-    def perturb(self, rng: Generators) -> Array:
-        """Return how far all means move when independent standard normal noise is added to every past reward."""
-        return self._learner.perturb(self._points, self._view, rng)
+        Deviations are normal with standard deviation `width`, and correlated as the estimates are.
+        """
+        if self._prospects is None:
+            return self.mean + scale * self._learner.draw(self._points, self._view, rng)
+        deviation = self._learner.draw(self._points, self._prospects.view, rng)
+        return self._prospects.value(self._rewards.mean + scale * deviation)
+
+    def perturbed(self, scale: float, rng: Generators) -> Array:
+        """Return the values after independent normal noise of standard deviation `scale` on every past reward."""
+        if self._prospects is None:
+            return self.mean + scale * self._learner.perturb(self._points, self._view, rng)
+        deviation = self._learner.perturb(self._points, self._prospects.view, rng)
+        return self._prospects.value(self._rewards.mean + scale * deviation)
 
     def among(self, values: NDArray[T]) -> NDArray[T]:
         """Return the values (..., k), with zero for actions that are not available."""

@@ -51,7 +51,7 @@ class PerturbedHistory(Policy):
         object.__setattr__(self, "scale", _check.number("PerturbedHistory", "scale", self.scale, at_least=0.0))
 
     def scores(self, outlook: Outlook, progress: Progress, rng: Generators) -> Array:
-        scores = outlook.mean + self.scale * outlook.perturb(rng)
+        scores = outlook.perturbed(self.scale, rng)
         width2, prior2 = outlook.width**2, outlook.prior**2
         new = (prior2 - width2) * outlook.noise**2 < MIN_REWARDS * prior2 * width2
         first = np.where(new, outlook.width, -np.inf)

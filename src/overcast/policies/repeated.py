@@ -77,6 +77,8 @@ class Repeated(Policy):
         return self.policy.law(outlook, progress)
 
     def choose(self, turn: Turn, repetition: int = 0) -> Pick:
+        if turn.searched:
+            raise TypeError("Repeated: actions must be a list, so that answers can be counted, got a space without one")
         answers = [int(self.policy.choose(turn, j).action) for j in range(self.n)]
         taken = int(turn.rng(POLICY, self.n).random() * self.n)
         pick = self.policy.choose(turn, taken)

@@ -41,4 +41,4 @@ class Thompson(Policy):
         object.__setattr__(self, "scale", _check.number("Thompson", "scale", self.scale, at_least=0.0))
 
     def scores(self, outlook: Outlook, progress: Progress, rng: Generators) -> Array:
-        return outlook.mean + self.scale * outlook.draw(rng)
+        return outlook.drawn(self.scale, rng)

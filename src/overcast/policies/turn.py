@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 from overcast._check import Array
@@ -15,10 +16,12 @@ class Turn(Protocol):
 
     progress : round, log-determinant, ridge and number of actions
     exact : whether expectations are exact; False if beliefs are drawn from
+    searched : whether there are more actions than the candidates, so that `refine` may find a better one
     """
 
     progress: Progress
     exact: bool
+    searched: bool
 
     def outlook(self, repetition: int = 0) -> Outlook:
         """Return estimates of all actions; repetitions differ if beliefs are drawn from."""
@@ -26,11 +29,17 @@ class Turn(Protocol):
     def rng(self, kind: int, repetition: int = 0) -> Any:
         """Return the generator of the draws of one kind, or one for each trial in lock-step; the next call moves it."""
 
+    def refine(self, index: int, scores: Callable[[Outlook], Array], repetition: int = 0) -> tuple[int, Array]:
+        """Search the space from a candidate on; return the index and the scores of the candidates and the best action.
+
+        scores : of the candidates and other actions after them, from their outlook
+        """
+
 
 class Pick(NamedTuple):
     """The action that a policy picked.
 
-    action : its index; (r,) in lock-step
+    action : its index; (r,) in lock-step; the number of candidates for an action found by `Turn.refine`
     scores : (..., k), -inf for actions that are not available
     probability : with which the action was picked; None if it is not known, or in lock-step
     law : (k,) the probability of every action, if they are known and not just one of them is possible

@@ -36,4 +36,4 @@ class UCB(WithBeta):
     additive = True
 
     def scores(self, outlook: Outlook, progress: Progress, rng: Generators) -> Array:
-        return outlook.mean + self.half_interval(outlook, progress)
+        return outlook.at(self.beta_at(outlook, progress))

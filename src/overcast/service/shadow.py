@@ -10,11 +10,11 @@ import msgspec
 from overcast import events
 from overcast._storage import from_config
 from overcast._units import Units
-from overcast.actions import Actions
 from overcast.bandit import Bandit
 from overcast.bandit.files import MAX_COUNT
 from overcast.beliefs import Belief
 from overcast.decisions.record import Decision
+from overcast.spaces.actions import Actions, listed
 
 #: what an event of a shadow may fail with, if its model cannot do what the bandit does
 _CANNOT = (ValueError, TypeError, ArithmeticError)
@@ -168,7 +168,7 @@ def _started(config: dict[str, Any], live: Bandit) -> Bandit:
         out = Bandit.from_bytes(live.to_bytes())
         out.policy = policy
         return out
-    actions = live.actions
+    actions = listed("shadow", live.actions)
     given = _given(actions)
     recalibrate = False if live.recalibrated is None else live.recalibrated
     made = Bandit(given, from_config(config["model"]), policy, live.samples, 0, recalibrate, live.context)
@@ -183,6 +183,6 @@ def _given(actions: Actions) -> Any:
     """Return actions as the constructor of a bandit takes them."""
     if actions.names is None:
         return actions.vectors
-    if isinstance(actions.coordinates, Units):
+    if isinstance(actions.candidates, Units):
         return list(actions.names)
     return dict(zip(actions.names, actions.vectors, strict=True))

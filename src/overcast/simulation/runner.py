@@ -19,7 +19,7 @@ from overcast.environments.base import Environment, Rounds, Stepped, Trials, Vec
 from overcast.models.base import Learner, Mask, Model
 from overcast.policies import Policy
 from overcast.policies.base import highest
-from overcast.round import Choice, Samples, choose, start
+from overcast.round import Answer, Question, Samples, answer, draws, revealed_evidence, start
 from overcast.simulation.batch import Batch, Setting, batches_of
 from overcast.simulation.record import Step, arrays, join, stack
 from overcast.simulation.runs import Runs
@@ -100,7 +100,8 @@ def _run(batch: Batch) -> Runs:
         realised = PointStack(now.context)
         seen, samples = (realised, None) if batch.setting == "exact" else (now.belief, batch.samples)
         awaited_so_far = [one for one, *_ in late]
-        choice = choose(model, learner, policy, points, seen, t + 1, samples, streams, waiting=awaited_so_far)
+        question = Question(seen, points, t + 1, draws(samples, t + 1), waiting=awaited_so_far)
+        choice = answer(question, model, learner, policy, streams)
         if audit is not None:
             audit.step(learner, points, model.view(learner, realised), choice, now)
         choices[t] = taken = np.asarray(choice.action)
@@ -139,13 +140,13 @@ def _run(batch: Batch) -> Runs:
 
 
 def _evidence(
-    batch: Batch, learner: Learner, points: Any, choice: Choice, realised: PointStack, shown: Mask | None
+    batch: Batch, learner: Learner, points: Any, choice: Answer, realised: PointStack, shown: Mask | None
 ) -> Any:
     """Return the evidence that each trial learns from: the realised context if it is revealed, else the belief."""
     hidden = batch.setting != "observed" or not batch.model.uses_context
     if hidden or (shown is not None and not shown.any()):
         return learner.evidence(points, choice.view, choice.action)
-    evidence = learner.evidence(points, batch.model.view(learner, realised), choice.action)
+    evidence = revealed_evidence(batch.model, learner, points, choice.action, realised)
     if shown is None or shown.all():
         return evidence
     return where(shown, evidence, learner.evidence(points, choice.view, choice.action))
@@ -169,7 +170,7 @@ class _Audit:
         self._feature_norm = np.zeros(batch.trials)
         self._low, self._high = np.full(batch.trials, np.inf), np.full(batch.trials, -np.inf)
 
-    def step(self, learner: Learner, points: Any, realised: Any, choice: Choice, now: Rounds) -> None:
+    def step(self, learner: Learner, points: Any, realised: Any, choice: Answer, now: Rounds) -> None:
         """Look at one round, before the learner learns from it; `realised` is the view of the contexts that came."""
         norm = learner.norm(learner.evidence(points, realised, choice.action))
         np.maximum(self._feature_norm, norm, out=self._feature_norm)

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from overcast.actions import Actions
+from overcast.spaces.actions import Actions
 from service_support import FARM, GAUSSIAN, Api, check_replay
 
 ACTIONS = "/v1/bandits/farm/actions"

@@ -11,6 +11,7 @@ from overcast.service.errors import Refusal, refusing
 from overcast.service.fold import Life
 from overcast.service.http import Call, Operation, Reply
 from overcast.service.routes.bandits import BANDIT, check_actions, info, labels
+from overcast.spaces.actions import listed
 
 
 async def add_actions(call: Call) -> Reply:
@@ -42,7 +43,7 @@ async def change_action(call: Call) -> Reply:
         if asked.name is not None and asked.name != name and asked.name in labels(life):
             raise Refusal(409, f"action: name must be a new one, got {asked.name!r} again", "name")
         with refusing("name"):  # before anything is written
-            life.bandit.actions.renamed(name, name if asked.name is None else asked.name)
+            listed("rename", life.bandit.actions).renamed(name, name if asked.name is None else asked.name)
         if asked.vector is not None:
             turn.append(life.name, "add", events.added({name: asked.vector}))
         if asked.name is not None and asked.name != name:

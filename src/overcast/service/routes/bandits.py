@@ -152,7 +152,7 @@ def info(life: Life) -> m.BanditInfo:
     bandit, terms = life.bandit, life.terms
     policy = bandit.policy
     actions, learnt = bandit.actions, bandit.learnt
-    alone = isinstance(actions.coordinates, Units)
+    alone = isinstance(actions.candidates, Units)
     vectors = [None] * len(actions) if alone else actions.vectors.tolist()
     rows = zip(labels(life), vectors, actions.active.tolist(), strict=True)
     return m.BanditInfo(

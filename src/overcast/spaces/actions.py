@@ -13,12 +13,13 @@ from overcast import _check
 from overcast._check import Array
 from overcast._linalg import Indices
 from overcast._units import Units, Vectors, same_vectors
+from overcast.spaces.base import Space
 
 # Names that the repr shows before it counts the rest.
 SHOWN = 5
 
 
-class Actions:
+class Actions(Space):
     """k actions as vectors (k, a), with names if they were given, some of which may be retired.
 
     An action set never changes: `added`, `retired`, `renamed` and `joined` return another. Indices never move.
@@ -43,7 +44,7 @@ class Actions:
 
     def _set(self, names: tuple[Any, ...] | None, vectors: Vectors, active: NDArray[np.bool_]) -> None:
         self._names, self._active = names, active
-        self._coordinates = vectors if isinstance(vectors, Units) else _check.read_only(vectors)
+        self._candidates = vectors if isinstance(vectors, Units) else _check.read_only(vectors)
         active.setflags(write=False)
         self._open = None if active.all() else active
         self._index = {} if names is None else {name: i for i, name in enumerate(names)}
@@ -64,19 +65,19 @@ class Actions:
         return self._names
 
     @property
-    def coordinates(self) -> Vectors:
+    def candidates(self) -> Vectors:
         """(k, a), read-only; unit vectors that only tell actions apart are not written out."""
-        return self._coordinates
+        return self._candidates
 
     @cached_property
     def vectors(self) -> Array:
         """(k, a), read-only, written out."""
-        return _check.read_only(np.asarray(self._coordinates))
+        return _check.read_only(np.asarray(self._candidates))
 
     @property
     def dim(self) -> int:
         """The length of the vectors, a."""
-        return int(self._coordinates.shape[1])
+        return int(self._candidates.shape[1])
 
     @property
     def active(self) -> NDArray[np.bool_]:
@@ -84,18 +85,18 @@ class Actions:
         return self._active
 
     def __len__(self) -> int:
-        return len(self._coordinates)
+        return len(self._candidates)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Actions):
             return NotImplemented
-        same = same_vectors(self.coordinates, other.coordinates) and np.array_equal(self.active, other.active)
+        same = same_vectors(self.candidates, other.candidates) and np.array_equal(self.active, other.active)
         return self.names == other.names and same
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        k, a = self.coordinates.shape
+        k, a = self.candidates.shape
         dimensions = f"{a} dimension{'s' * (a > 1)}"
         gone = f"; {k - int(self.active.sum())} retired" if self._open is not None else ""
         if self.names is None:
@@ -106,7 +107,7 @@ class Actions:
 
     def __getitem__(self, index: int) -> Any:
         """Return the name of an action, or its vector (a,) if the actions have no names."""
-        return self.coordinates[index] if self.names is None else self.names[index]
+        return self.candidates[index] if self.names is None else self.names[index]
 
     def added(self, actions: Any) -> tuple[Actions, Indices]:
         """Return the set with more actions, and where each row comes from: its former index, -1 for a new vector.
@@ -114,8 +115,8 @@ class Actions:
         A known name takes the new vector, and is active again. A list of names gives each new one a unit vector in a
         dimension of its own; vectors may also be longer than before, which appends zeros to the others.
         """
-        if isinstance(self.coordinates, Units) and _only_names(actions):
-            return self._labelled(list(actions), self.coordinates)
+        if isinstance(self.candidates, Units) and _only_names(actions):
+            return self._labelled(list(actions), self.candidates)
         names, vectors = self._named(actions) if self.names is not None else (None, self._unnamed(actions))
         k, width = len(self), max(vectors.shape[1], self.dim)
         known = [] if names is None else [self._index.get(name, -1) for name in names]
@@ -183,7 +184,7 @@ class Actions:
             active[self.find("actions", item)] = False
         if not active.any():
             raise ValueError("Bandit: actions must leave at least one that is not retired, got all of them")
-        return Actions.of(self.names, self.coordinates, active)
+        return Actions.of(self.names, self.candidates, active)
 
     def renamed(self, action: Any, name: Any) -> Actions:
         """Return the set in which an action, by its name or index, has another name."""
@@ -191,13 +192,14 @@ class Actions:
             raise TypeError("Bandit: actions must have names to get others, got some that have none")
         names = list(self.names)
         names[self.find("action", action)] = _check.name("Bandit", name)
-        return Actions.of(names, self.coordinates, self.active)
+        return Actions.of(names, self.candidates, self.active)
 
-    def joined(self, other: Actions, labels: bool = False) -> tuple[Actions, Indices]:
+    def joined(self, other: Space, labels: bool = False) -> tuple[Actions, Indices]:
         """Return this set with the actions that only the other has, and the other's index of each row, -1 for none.
 
         labels : whether vectors are unit vectors that only tell actions apart, so that they need not agree
         """
+        other = listed("merge", other)
         if (self.names is None) != (other.names is None):
             raise ValueError("Bandit: merge needs actions that all have names, or none, got both")
         if self.names is None or other.names is None:
@@ -212,15 +214,15 @@ class Actions:
         active = np.concatenate([self.active, other.active[new]])
         names = None if self.names is None or other.names is None else [*self.names, *(other.names[i] for i in new)]
         if labels:
-            if isinstance(self.coordinates, Units):
-                place = np.append(self.coordinates.place, self.dim + np.arange(len(new)))
+            if isinstance(self.candidates, Units):
+                place = np.append(self.candidates.place, self.dim + np.arange(len(new)))
                 return Actions.of(names, Units(place, self.dim + len(new)), active), of
             vectors = np.zeros((total, self.dim + len(new)))
             vectors[: len(self), : self.dim] = self.vectors
             vectors[np.arange(len(self), total), self.dim + np.arange(len(new))] = 1.0
             return Actions.of(names, vectors, active), of
-        if same_vectors(self.coordinates, other.coordinates) and total == len(self):
-            return Actions.of(names, self.coordinates, active), of
+        if same_vectors(self.candidates, other.candidates) and total == len(self):
+            return Actions.of(names, self.candidates, active), of
         same = self.dim == other.vectors.shape[1]
         if not same or not np.array_equal(self.vectors[both], other.vectors[of[both]]):
             raise ValueError("Bandit: merge needs actions with the same vectors under the same names, got others")
@@ -281,14 +283,38 @@ class Actions:
         known = f"an index below {len(self)}" if self.names is None else "one of the actions' names"
         raise ValueError(f"Bandit: {parameter} must hold {known}, got {_check.short(item)}")
 
-    def find_all(self, parameter: str, items: Any) -> Indices:
-        """Return the indices of many actions (n,), given by names or indices."""
-        array = np.asarray(items) if self.names is None else None
+    def place(self, index: int | None, action: Any) -> tuple[int | None, Array | None]:
+        out = self.find("decision", index if self.names is None else action)
+        if self.names is None and not self._has_vector(out, action):
+            got = f"{_check.short(action)} for index {out}"
+            raise ValueError(f"Bandit: decision must be about one of the bandit's own actions, got {got}")
+        return out, None
+
+    def _has_vector(self, index: int, action: Any) -> bool:
+        """Return whether an action has this vector; those from before may be shorter."""
+        whole = np.asarray(self.candidates[index])
+        short = np.ndim(action) == 1 and len(action) <= len(whole)
+        return short and np.array_equal(np.pad(np.asarray(action, dtype=float), (0, len(whole) - len(action))), whole)
+
+    def locate(self, actions: Any) -> tuple[Indices, Array | None]:
+        array = np.asarray(actions) if self.names is None else None
         if array is not None and array.ndim == 1 and array.dtype.kind in "iu" and len(array):
             low, high = int(array.min()), int(array.max())
             if low >= 0 and high < len(self):
-                return array.astype(np.intp)
-        return np.array([self.find(parameter, item) for item in items], dtype=np.intp)
+                return array.astype(np.intp), None
+        return np.array([self.find("action", item) for item in actions], dtype=np.intp), None
+
+
+def listed(what: str, actions: Space) -> Actions:
+    """Return the actions; raise TypeError if they are no list."""
+    if not isinstance(actions, Actions):
+        raise TypeError(f"Bandit: {what} needs a list of actions, got {_check.short(actions)}")
+    return actions
+
+
+def space_of(actions: Any) -> Space:
+    """Return a space, or the list of actions that an argument describes."""
+    return actions if isinstance(actions, Space) else Actions(actions)
 
 
 def _hashable(item: Any) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from overcast.actions import Actions
+from overcast.spaces.actions import Actions
 
 VECTORS = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
 
@@ -199,7 +199,7 @@ def test_sets_are_joined_by_name() -> None:
 
 
 def test_many_are_found_at_once() -> None:
-    assert Actions(VECTORS).find_all("action", np.array([2, 0])).tolist() == [2, 0]
-    assert Actions({"a": [1.0], "b": [2.0]}).find_all("action", ["b", "a", 1]).tolist() == [1, 0, 1]
+    assert Actions(VECTORS).locate(np.array([2, 0]))[0].tolist() == [2, 0]
+    assert Actions({"a": [1.0], "b": [2.0]}).locate(["b", "a", 1])[0].tolist() == [1, 0, 1]
     with pytest.raises(ValueError, match=r"^Bandit: action must hold an index below 3, got "):
-        Actions(VECTORS).find_all("action", np.array([0, 3]))
+        Actions(VECTORS).locate(np.array([0, 3]))

@@ -1,0 +1,5 @@
+"""What decisions maximise."""
+
+from overcast.objectives.base import Mean, Objective
+
+__all__ = ["Mean", "Objective"]

@@ -1,0 +1,45 @@
+"""The contract of an objective: one value from the rewards that an action may have."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from overcast._check import Array
+
+
+class Objective(ABC):
+    """What decisions maximise, given what every action earns in each context that may come.
+
+    A monotone objective of upper bounds is an upper bound, so `UCB` and the other policies need not know it.
+
+    Examples
+    --------
+    >>> class Worst(Objective):
+    ...     def of(self, values, weights):
+    ...         return values.min(axis=-2)
+    >>> Worst().of(np.array([[1.0, 2.0], [3.0, 0.0]]), np.array([0.5, 0.5]))
+    array([1., 0.])
+    """
+
+    @abstractmethod
+    def of(self, values: Array, weights: Array) -> Array:
+        """Return the value of each action, (..., k).
+
+        values : (..., n, k) rewards of k actions in n contexts
+        weights : (n,) probabilities of the contexts
+        """
+
+
+class Mean(Objective):
+    """The expected reward, as in the paper.
+
+    Examples
+    --------
+    >>> Mean().of(np.array([[1.0, 2.0], [3.0, 0.0]]), np.array([0.75, 0.25]))
+    array([1.5, 1.5])
+    """
+
+    def of(self, values: Array, weights: Array) -> Array:
+        return np.asarray(weights @ values)

@@ -1,0 +1,96 @@
+"""The contract of a space: the actions that a bandit may take."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from overcast import _check
+from overcast._check import Array
+from overcast._units import Vectors
+
+
+class Space(ABC):
+    """The actions that a bandit may take: a list, or a set of vectors such as a box.
+
+    Every decision compares the candidates. In a list they are all there is, and an action has an index. Elsewhere they
+    are points of the set, an action is a vector, and `refine` may go on from the best candidate.
+
+    Examples
+    --------
+    >>> import overcast as oc
+    >>> class Interval(Space):
+    ...     candidates = np.linspace(0.0, 1.0, 11)[:, None]
+    >>> bandit = oc.Bandit(Interval(), oc.LinearModel(oc.features.Polynomial(2)), oc.UCB())
+    >>> bandit.decide([2.0]).action.shape
+    (1,)
+    """
+
+    @property
+    @abstractmethod
+    def candidates(self) -> Vectors:
+        """Vectors (k, a) of the actions that every decision compares, always the same; standard features follow from
+        them."""
+
+    @property
+    def names(self) -> tuple[Any, ...] | None:
+        """The names of the actions in order; None if they have none."""
+        return None
+
+    def refine(self, start: Array, score: Callable[[Array], Array]) -> Array:
+        """Return the best action (a,) near the best candidate, which is the default.
+
+        start : (a,)
+        score : gives the scores (m,) of any actions (m, a)
+        """
+        return start
+
+    @property
+    def dim(self) -> int:
+        """The length of the vectors, a."""
+        return int(self.candidates.shape[1])
+
+    def __len__(self) -> int:
+        return len(self.candidates)
+
+    def mask(self, available: Any) -> NDArray[np.bool_] | None:
+        """Return which candidates are available, (k,); None if all are."""
+        if available is not None:
+            raise TypeError(
+                f"Bandit: available must be None for {type(self).__name__}, which is no list of actions, got "
+                f"{_check.short(available)}"
+            )
+        return None
+
+    @property
+    def vectors(self) -> Array:
+        """The candidates, written out, (k, a)."""
+        return np.asarray(self.candidates)
+
+    @property
+    def active(self) -> NDArray[np.bool_]:
+        """(k,) which candidates are not retired."""
+        return np.ones(len(self), dtype=bool)
+
+    def __getitem__(self, index: int) -> Any:
+        """Return the name of a candidate, or its vector (a,) if it has none."""
+        return np.asarray(self.candidates[index])
+
+    def locate(self, actions: Any) -> tuple[NDArray[np.intp], Array | None]:
+        """Return which points n given actions are: indices (n,), of the candidates or of vectors (m, a) that follow."""
+        vectors = _check.array("Bandit", "action", actions, ("n", self.dim))
+        return np.arange(len(vectors)), vectors
+
+    def place(self, index: int | None, action: Any) -> tuple[int | None, Array | None]:
+        """Return index and vector of the action of a record, one of which is None."""
+        return None, _check.vector("Bandit", "action", action, self.dim)
+
+    def joined(self, other: Space, labels: bool = False) -> tuple[Space, NDArray[np.intp]]:
+        """Return this space for a merge, and the other's index of each candidate; raise ValueError if they differ."""
+        if self != other:
+            raise ValueError(f"Bandit: merge needs the same actions, got {_check.short(other)}")
+        return self, np.arange(len(self))
