@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from overcast import _check, confidence, events, features, kernels, models, policies
 from overcast._storage import config as encoded
-from overcast.calibration import Recalibrated
+from overcast.bandit.config import OPTIONS
 from overcast.models.base import Model
 from overcast.policies.base import Policy
 
@@ -37,6 +37,10 @@ _FIELDS = {
 #: largest whole number that a class may be given
 LARGEST = 100_000
 _DEPTH = 16
+#: options of `Bandit` that a request cannot give, and why
+NOT_OFFERED = {"history": "the log holds all decisions, and an erasure must reach every copy of them"}
+#: options of `Bandit` that a request gives in the form that the library takes
+PLAIN = tuple(name for name in OPTIONS if name not in {"actions", "model", "policy", *NOT_OFFERED})
 
 
 def build(home: str, data: Any, depth: int = 0) -> Any:
@@ -155,12 +159,10 @@ def check_samples(samples: Any) -> None:
         raise ValueError(f"bandit: samples must be {LARGEST} at most, got {_check.short(samples)}")
 
 
-def configuration(
-    actions: Any, model: Model, policy: Policy, samples: int | str | None, seed: int, recalibrate: bool | Recalibrated
-) -> dict[str, Any]:
-    """Return the configuration of a bandit as `events.config` writes it."""
-    check_samples(samples)
-    out = events.config(actions, model, policy, samples, seed, recalibrate)  # type: ignore[arg-type]
+def configuration(actions: Any, model: Model, policy: Policy, **options: Any) -> dict[str, Any]:
+    """Write the configuration of a bandit as `events.config` does."""
+    check_samples(options.get("samples"))
+    out = events.config(actions, model, policy, **options)
     if out["model"] is None or out["policy"] is None:
         raise ValueError("bandit: model and policy must not hold code, got some that do")
     return out

@@ -31,13 +31,18 @@ async def create_bandit(call: Call) -> Reply:
         raise Refusal(403, f"key: may not use this name, got {asked.name!r}", "name")
     if asked.objective is not None:
         raise Refusal(422, "bandit: objective is not offered by this version; leave it out", "objective")
-    check_actions(asked.actions, call.service.settings.limits)
+    limits = call.service.settings.limits
+    check_actions(asked.actions, limits)
+    if len(asked.context or ()) > limits.dimensions:
+        got = f"got {len(asked.context or ())}"
+        raise Refusal(422, f"bandit: context must have {limits.dimensions} names at most, {got}", "context")
     check_terms(asked.wait, asked.default)
     with refusing("policy"):
         policy = _explored(spec.policy_of(asked.policy), asked.explore or None, 0.0, asked.samples)
     with refusing():
         model = spec.model_of(asked.features, asked.kernel, asked.model, asked.ridge)
-        config = spec.configuration(asked.actions, model, policy, asked.samples, asked.seed, asked.recalibrate)
+        options = {name: getattr(asked, name) for name in spec.PLAIN}
+        config = spec.configuration(asked.actions, model, policy, **options)
     body = {"event": "create", "config": config, "terms": Terms(asked.wait, asked.default, asked.explain)}
 
     def work(turn: Turn) -> m.BanditInfo:
@@ -162,6 +167,7 @@ def info(life: Life) -> m.BanditInfo:
         policy=encoded(policy.policy if isinstance(policy, Mixed) else policy),
         samples=bandit.samples,
         recalibrate=bandit.recalibrated is not None,
+        context=None if bandit.context is None else list(bandit.context),
         correction=_correction(bandit.recalibrated),
         wait=terms.wait,
         default=terms.default,
