@@ -58,6 +58,18 @@ def test_what_a_bandit_learns_does_not_change_what_it_was_made_of() -> None:
     assert config.to_json() == before
 
 
+def test_the_options_of_a_bandit_are_the_present_ones() -> None:
+    bandit = oc.Bandit(MADE_OF[0], MADE_OF[1], MADE_OF[2], recalibrate=True)
+    bandit.learn(bandit.decide({"warm": oc.Gaussian([20.0], 1.0)}), 1.0, context=[18.0])
+    bandit.policy = oc.Greedy()
+    bandit.add_actions(["c"])
+    config = bandit.state.config()
+    assert config.recalibrate is bandit.recalibrated
+    assert (config.policy, config.context) == (oc.Greedy(), ("warm",))
+    assert config.actions.names == ("a", "b", "c")
+    assert config.model == bandit.model == oc.LinearModel(oc.features.Disjoint(3))
+
+
 @pytest.mark.parametrize(
     ("option", "value", "kind", "word"),
     [

@@ -32,28 +32,22 @@ class Form(NamedTuple):
     """
 
     check: Callable[[Any], Any]
-    write: Callable[[Any], list[Any]]
-    read: Callable[..., Any]
-    entries: tuple[str, ...]
+    write: Callable[[Any], list[Any]] = lambda value: [value]
+    read: Callable[..., Any] = lambda entry: entry
+    entries: tuple[str, ...] = ()
 
 
-def _keep(value: Any) -> Any:
-    return value
+def _option(default: Any, *form: Any, **named: Any) -> Any:
+    return field(default=default, metadata={"form": Form(*form, **named)})
 
 
-def _option(
-    check: Callable[[Any], Any],
-    default: Any = MISSING,
-    write: Callable[[Any], list[Any]] = lambda value: [value],
-    read: Callable[..., Any] = _keep,
-    entries: tuple[str, ...] = (),
-) -> Any:
-    return field(default=default, metadata={"form": Form(check, write, read, entries)})
-
-
-def _encoded(check: Callable[[Any], Any], default: Any = MISSING, entries: tuple[str, ...] = ()) -> Any:
+def _encoded(default: Any, check: Callable[[Any], Any], *entries: str) -> Any:
     """Make an option whose values are objects that `_storage` writes by their class and its parameters."""
-    return _option(check, default, lambda value: [_storage.config(value)], _storage.from_config, entries)
+    return _option(default, check, lambda value: [_storage.config(value)], _storage.from_config, entries)
+
+
+def _or_none(check: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda value: None if value is None else check(value)
 
 
 def _actions(actions: Any) -> Actions:
@@ -70,22 +64,20 @@ def read_actions(names: Any, vectors: Any) -> Any:
     """Read actions by name, vectors without names, or names without vectors."""
     if names is None:
         return vectors
+    if not isinstance(names, list) or (vectors is None and not all(isinstance(name, str) for name in names)):
+        raise ValueError(f"replay: names must be a list, of texts if they have no vectors, got {_check.short(names)}")
     if vectors is None:
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise ValueError(f"replay: names without vectors must be a list of texts, got {_check.short(names)}")
         return names
-    if not isinstance(names, list) or not isinstance(vectors, list) or len(names) != len(vectors):
-        got = f"{_check.short(names)} and {_check.short(vectors)}"
-        raise ValueError(f"replay: names and vectors must be two lists of one length, got {got}")
+    if not isinstance(vectors, list) or len(names) != len(vectors):
+        raise ValueError(f"replay: vectors must be one for each of {len(names)} names, got {_check.short(vectors)}")
     return dict(zip((_check.name("replay", name) for name in names), vectors, strict=True))
 
 
 def _stream(seed: Any) -> Stream:
     if isinstance(seed, Stream):
         return seed
-    if not isinstance(seed, np.random.SeedSequence):
-        seed = _check.integer("Bandit", "seed", seed, at_least=0)
-    return Stream(seed)
+    whole = isinstance(seed, np.random.SeedSequence)
+    return Stream(seed if whole else _check.integer("Bandit", "seed", seed, at_least=0))
 
 
 def _correction(recalibrate: Any) -> Correction:
@@ -98,29 +90,19 @@ def _correction(recalibrate: Any) -> Correction:
 
 def _write_correction(recalibrate: Correction) -> list[Any]:
     """Write settings, and what was learnt from the contexts revealed so far."""
-    if not isinstance(recalibrate, Recalibrated):
+    if not recalibrate:
         return [None, None]
     return [recalibrate.config(), {name: array.tolist() for name, array in recalibrate.state().items()}]
 
 
 def read_correction(settings: Any, learnt: Mapping[str, Any] | None) -> Correction:
     """Read settings, and what was learnt."""
-    if settings is None:
-        if learnt:
-            raise ValueError("it holds corrections, but does not recalibrate")
-        return False
-    out = Recalibrated.of(settings)
-    if learnt is not None:
+    if settings is None and learnt:
+        raise ValueError("it holds corrections, but does not recalibrate")
+    out = settings is not None and Recalibrated.of(settings)
+    if out and learnt is not None:
         out.restore({name: np.array(values) for name, values in learnt.items()})
     return out
-
-
-def _context(names: Any) -> tuple[str, ...] | None:
-    return None if names is None else _check.distinct_names("Bandit", "context", names)
-
-
-def _history(size: Any) -> int | None:
-    return None if size is None else _check.integer("Bandit", "history", size, at_least=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,27 +111,20 @@ class BanditConfig:
 
     Values are checked, and converted where users may give several forms: actions to `Actions`, a seed to a `Stream`,
     True to a `Recalibrated`.
-
-    Examples
-    --------
-    >>> import overcast as oc
-    >>> config = BanditConfig.of(["a", "b"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB(), context=["rain"])
-    >>> config.context, config.samples
-    (('rain',), None)
-    >>> BanditConfig.from_json(config.to_json()).context
-    ('rain',)
     """
 
-    actions: Actions = _option(_actions, MISSING, _write_actions, read_actions, ("names", "vectors"))
-    model: Model = _encoded(_keep, entries=("model",))
-    policy: Policy = _encoded(_keep, entries=("policy",))
-    samples: Samples = _option(partial(check_samples, "Bandit"), None, entries=("samples",))
-    seed: Stream = _option(_stream, 0, lambda stream: [stream.key], Stream.of, ("key",))
+    actions: Actions = _option(MISSING, _actions, _write_actions, read_actions, ("names", "vectors"))
+    model: Model = _encoded(MISSING, lambda model: model, "model")
+    policy: Policy = _encoded(MISSING, lambda policy: policy, "policy")
+    samples: Samples = _option(None, partial(check_samples, "Bandit"), entries=("samples",))
+    seed: Stream = _option(0, _stream, lambda stream: [stream.key], Stream.of, ("key",))
     recalibrate: Correction = _option(
-        _correction, False, _write_correction, read_correction, ("recalibrate", "corrections")
+        False, _correction, _write_correction, read_correction, ("recalibrate", "corrections")
     )
-    context: tuple[str, ...] | None = _option(_context, None, lambda names: [list(names)])
-    history: int | None = _option(_history, None)
+    context: tuple[str, ...] | None = _option(
+        None, _or_none(partial(_check.distinct_names, "Bandit", "context")), lambda names: [list(names)]
+    )
+    history: int | None = _option(None, _or_none(partial(_check.integer, "Bandit", "history", at_least=1)))
 
     def __post_init__(self) -> None:
         check_pair("Bandit", self.model, self.policy)
@@ -162,10 +137,7 @@ class BanditConfig:
         return cls(*given, **options)
 
     def to_json(self, without: tuple[str, ...] = ()) -> dict[str, Any]:
-        """Write the options as JSON data, but for those of these names.
-
-        Of a model or a policy that holds a function or a class of the user, the data hold None.
-        """
+        """Write the options as JSON data, but for those of these names; for code of the user, the data hold None."""
         out: dict[str, Any] = {}
         for option in fields(self):
             value, form = getattr(self, option.name), OPTIONS[option.name]

@@ -63,14 +63,8 @@ class State:
 
     def config(self) -> BanditConfig:
         """Collect the options with their present values."""
-        return replace(
-            self.options,
-            actions=self.actions,
-            model=self.model,
-            policy=self.policy,
-            recalibrate=self.recalibrated or False,
-            context=self.context,
-        )
+        present = {name: getattr(self, name) for name in ("actions", "model", "policy", "context")}
+        return replace(self.options, recalibrate=self.recalibrated or False, **present)
 
     def begin(self, learner: LastingLearner, points: Any, dim: int) -> None:
         """Go on with the learner of the first decision."""

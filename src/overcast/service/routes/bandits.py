@@ -34,8 +34,7 @@ async def create_bandit(call: Call) -> Reply:
     limits = call.service.settings.limits
     check_actions(asked.actions, limits)
     if len(asked.context or ()) > limits.dimensions:
-        got = f"got {len(asked.context or ())}"
-        raise Refusal(422, f"bandit: context must have {limits.dimensions} names at most, {got}", "context")
+        raise Refusal(422, f"bandit: context must have {limits.dimensions} names at most, got more", "context")
     check_terms(asked.wait, asked.default)
     with refusing("policy"):
         policy = _explored(spec.policy_of(asked.policy), asked.explore or None, 0.0, asked.samples)
