@@ -124,10 +124,10 @@ def added(actions: Any) -> Event:
     {'event': 'add', 'names': ['hybrid'], 'vectors': [[0.6, 0.5]]}
     """
     if isinstance(actions, Mapping) or hasattr(actions, "columns"):
-        found = Actions(actions)
-        assert found.names is not None
-        names = [_check.name("events.added", name) for name in found.names]
-        return {"event": "add", "names": names, "vectors": found.vectors.tolist()}
+        more = Actions(actions)
+        assert more.names is not None
+        names = [_check.name("events.added", name) for name in more.names]
+        return {"event": "add", "names": names, "vectors": more.vectors.tolist()}
     plain = _many(list(actions) if isinstance(actions, Collection) and not hasattr(actions, "to_numpy") else actions)
     alone = isinstance(plain, list) and all(isinstance(item, str) for item in plain)
     return {"event": "add", "names": plain if alone else None, "vectors": None if alone else plain}
@@ -154,8 +154,8 @@ def renamed(action: Any, name: Any) -> Event:
     >>> renamed("hybrid", "hybrid 2")
     {'event': 'rename', 'action': 'hybrid', 'name': 'hybrid 2'}
     """
-    own = (_check.name("events.renamed", one) for one in (action, name))
-    return {"event": "rename", **dict(zip(("action", "name"), own, strict=True))}
+    names = (_check.name("events.renamed", one) for one in (action, name))
+    return {"event": "rename", **dict(zip(("action", "name"), names, strict=True))}
 
 
 def policy(policy: Policy) -> Event:

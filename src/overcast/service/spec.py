@@ -67,10 +67,10 @@ def build(home: str, data: Any, depth: int = 0) -> Any:
 
 
 def _class(home: str, name: str) -> tuple[str, Any]:
-    module, dot, own = name.rpartition(".")
+    module, dot, kind_name = name.rpartition(".")
     homes = [module] if dot else [home]
     for one in homes:
-        kind = getattr(_HOMES[one], own, None) if one in _HOMES and own in _names(one) else None
+        kind = getattr(_HOMES[one], kind_name, None) if one in _HOMES and kind_name in _names(one) else None
         if kind is features.Function:
             raise ValueError("features: Function holds code, which a request cannot; take another feature map")
         if kind is not None:
@@ -83,10 +83,10 @@ def _names(home: str) -> list[str]:
     """Return the names of the classes in a module that can be built from data."""
     module = _HOMES[home]
     names = getattr(module, "__all__", None) or [name for name in vars(module) if not name.startswith("_")]
-    found = ((name, getattr(module, name)) for name in names)
+    members = ((name, getattr(module, name)) for name in names)
     return [
         name
-        for name, kind in found
+        for name, kind in members
         if isinstance(kind, type) and dataclasses.is_dataclass(kind) and not inspect.isabstract(kind)
     ]
 
@@ -112,8 +112,8 @@ def model_of(features: Any, kernel: Any, model: Any, ridge: float | None) -> Mod
     if model is not None:
         if ridge is not None:
             raise ValueError("bandit: ridge must be given inside of the model, got one beside it")
-        found: Model = _described("model", build("models", model), Model)
-        return found
+        described: Model = _described("model", build("models", model), Model)
+        return described
     if features is not None:
         return models.LinearModel(build("features", features), ridge=ridge)
     return models.KernelModel(build("kernels", kernel), ridge=ridge)
@@ -121,8 +121,8 @@ def model_of(features: Any, kernel: Any, model: Any, ridge: float | None) -> Mod
 
 def policy_of(policy: Any) -> Policy:
     """Return the policy that data describe."""
-    found: Policy = _described("policy", build("policies", policy), Policy)
-    return found
+    described: Policy = _described("policy", build("policies", policy), Policy)
+    return described
 
 
 def share_of(policy: Policy) -> float:
@@ -135,16 +135,16 @@ def mixed(policy: Policy, share: float, samples: Any) -> Policy:
 
     Its probabilities must be known: what is mixed in for evaluation is of no use without them.
     """
-    own = policy.policy if isinstance(policy, policies.Mixed) else policy
+    inner = policy.policy if isinstance(policy, policies.Mixed) else policy
     if not share:
-        return own
-    closed = not own.random or type(own).law is not Policy.law
-    if not isinstance(own, policies.Repeated) and (samples is not None or not closed):
+        return inner
+    closed = not inner.random or type(inner).law is not Policy.law
+    if not isinstance(inner, policies.Repeated) and (samples is not None or not closed):
         raise ValueError(
-            f"bandit: explore must go with a policy whose probabilities are known, got {own!r:.80}"
+            f"bandit: explore must go with a policy whose probabilities are known, got {inner!r:.80}"
             f"{'' if samples is None else ' with samples'}; write Repeated with it and n"
         )
-    return policies.Mixed(own, share)
+    return policies.Mixed(inner, share)
 
 
 def _described(name: str, value: T, kind: Any) -> T:
