@@ -32,7 +32,8 @@ def _with_arguments_of(kind: Callable[P, Any]) -> Callable[[Callable[..., T]], C
     """Give a function the arguments of a class, for checkers of types, editors and `help`."""
 
     def same(function: Callable[..., T]) -> Callable[P, T]:
-        setattr(function, "__signature__", inspect.signature(kind))  # noqa: B010 - unknown to checkers of types
+        signature = inspect.signature(kind).replace(return_annotation=inspect.signature(function).return_annotation)
+        setattr(function, "__signature__", signature)  # noqa: B010 - unknown to checkers of types
         return function
 
     return same
