@@ -201,11 +201,11 @@ def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray[Any, A
 
 
 @contextlib.contextmanager
-def damage(path: str) -> Iterator[None]:
-    """Turn whatever a broken file provokes into one clear error."""
+def damage(path: str, source: str = "a file that save() wrote") -> Iterator[None]:
+    """Turn whatever a broken file, or other data from `source`, provokes into one clear error."""
     try:
         yield
     except Exception as error:  # one flipped bit can ask for a password, a compression method, any amount of memory
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        text = f"Bandit: {path} must be a file that save() wrote; it is damaged: {reason}"
+        text = f"Bandit: {path} must be {source}; it is damaged: {reason}"
         raise ValueError(text) from error

@@ -12,23 +12,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from overcast import _check, _guesses, _html, _storage
-from overcast._random import Stream
 from overcast._threads import one_thread
 from overcast.actions import SHOWN, Actions
 from overcast.bandit import files, learn
 from overcast.bandit.arguments import checked_reward, one_or_many
+from overcast.bandit.config import BanditConfig
 from overcast.bandit.decide import adopt, propose, record_decision
 from overcast.bandit.explain import explain_decision
 from overcast.bandit.forecast import check_dim, correct, in_order
 from overcast.bandit.state import State, check_actions_may_change, warn_of_silence
 from overcast.calibration import Recalibrated
-from overcast.decisions.history import History, Journal
+from overcast.decisions.history import History
 from overcast.decisions.record import Decision
 from overcast.explain import Explanation
 from overcast.models.base import Estimate, Model
 from overcast.models.kernel.hyperparameters import Fitted, fit_hyperparameters
 from overcast.policies.base import Policy
-from overcast.round import Samples, check_pair, check_samples, draws
+from overcast.round import Samples, check_pair, draws
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -99,16 +99,10 @@ class Bandit:
         context: Sequence[str] | None = None,
         history: int | None = None,
     ) -> None:
-        check_pair("Bandit", model, policy)
-        vectors, samples = Actions(actions), check_samples("Bandit", samples)
-        if not isinstance(seed, np.random.SeedSequence):
-            seed = _check.integer("Bandit", "seed", seed, at_least=0)
-        names = None if context is None else _check.distinct_names("Bandit", "context", context)
-        corrected = _recalibrated(recalibrate)
-        journal = None if history is None else Journal(_check.integer("Bandit", "history", history, at_least=1))
-        self._state = State(vectors, model, policy, samples, Stream(seed), corrected, journal, names)
+        options = BanditConfig.of(actions, model, policy, samples, seed, recalibrate, context, history)
+        self._state = State(options)
         self._lock = threading.RLock()
-        warn_of_silence(model, vectors, np.arange(len(vectors)), stacklevel=2)
+        warn_of_silence(model, options.actions, np.arange(len(options.actions)), stacklevel=2)
 
     @property
     def state(self) -> State:
@@ -468,10 +462,10 @@ class Bandit:
         model, policy : the ones it was saved with, if they hold a function or a class of your own
         """
         with open(path, "rb") as file:
-            return cls._of(files.read(os.fspath(path), file, model, policy))
+            return cls._of_state(files.read(os.fspath(path), file, model, policy))
 
     @classmethod
-    def _of(cls, state: State) -> Bandit:
+    def _of_state(cls, state: State) -> Bandit:
         out = cls.__new__(cls)
         out._state = state
         out._lock = threading.RLock()
@@ -480,7 +474,7 @@ class Bandit:
     @classmethod
     def from_bytes(cls, content: bytes, model: Model | None = None, policy: Policy | None = None) -> Bandit:
         """Return the bandit that `to_bytes` wrote; model and policy as for `load`."""
-        return cls._of(files.read("the content", io.BytesIO(content), model, policy))
+        return cls._of_state(files.read("the content", io.BytesIO(content), model, policy))
 
     def to_bytes(self) -> bytes:
         """Return the content of the file that `save` would write."""
@@ -541,11 +535,3 @@ class Bandit:
             if self.recalibrated is not None:
                 parts.append(repr(self.recalibrated))
             return f"Bandit({', '.join(parts)}; {seen})"
-
-
-def _recalibrated(recalibrate: bool | Recalibrated) -> Recalibrated | None:
-    if isinstance(recalibrate, Recalibrated):
-        return copy.deepcopy(recalibrate)
-    if not isinstance(recalibrate, (bool, np.bool_)):
-        raise TypeError(f"Bandit: recalibrate must be True, False or a Recalibrated, got {_check.short(recalibrate)}")
-    return Recalibrated() if recalibrate else None

@@ -15,14 +15,13 @@ from overcast._storage import Arrays
 from overcast._threads import one_thread
 from overcast._units import Units, Vectors
 from overcast.actions import Actions
+from overcast.bandit.config import BanditConfig, read_correction
 from overcast.bandit.pending import KNOWN_TOKENS, OpenDecision, Pending
 from overcast.bandit.state import State, started
-from overcast.calibration import Recalibrated
 from overcast.decisions.climatology import Climatology
 from overcast.decisions.history import Journal
 from overcast.models.base import LastingLearner, Model
 from overcast.policies.base import Policy
-from overcast.round import check_pair, check_samples
 
 # Arrays of one name, and the first parts of the names of others.
 SINGLE = {"actions", "reference"}
@@ -31,6 +30,8 @@ PREFIXES = ("learner.", "open.", "recalibrate.", "usual.", "history.")
 MAX_DIM = 100_000
 # Most rounds that a file may claim; the number of a round has 64 bits in the draws.
 MAX_COUNT = 2**53
+# Options that a file holds as arrays, or with more than was given to the bandit.
+ARRAYS = ("actions", "recalibrate", "history")
 #: the entry of the header that differs between copies
 MARKS = "tokens"
 
@@ -39,9 +40,7 @@ def written(state: State) -> tuple[dict[str, Any], Arrays]:
     """Return header and arrays of the state of a bandit."""
     actions, pending, recalibrated = state.actions, state.pending, state.recalibrated
     header = {
-        "model": _storage.config(state.model),
-        "policy": _storage.config(state.policy),
-        "samples": state.samples,
+        **state.config().to_json(without=ARRAYS),
         "names": _storage.check_names(actions.names),
         "retired": np.flatnonzero(~actions.active).tolist(),
         MARKS: pending.tokens[-KNOWN_TOKENS:],
@@ -51,11 +50,8 @@ def written(state: State) -> tuple[dict[str, Any], Arrays]:
         "rewarded": pending.rewarded,
         "observed": state.observed,
         "dim": state.dim,
-        "key": state.stream.key,
         "recalibrate": None if recalibrated is None else recalibrated.config(),
     }
-    if state.context is not None:
-        header["context"] = list(state.context)
     journal, kept = state.journal, {}
     if journal is not None:
         kept = _under("history.", journal.state())
@@ -89,18 +85,19 @@ def read(path: str, file: IO[bytes], model: Model | None, policy: Policy | None)
     model = _storage.given_or_stored(path, "model", model, header["model"])
     policy = _storage.given_or_stored(path, "policy", policy, header["policy"])
     with _storage.damage(path):
-        check_pair("file", model, policy)
         dim = None if header["dim"] is None else _check.integer("file", "dim", header["dim"], at_least=1)
         state = State(
-            actions=_actions(header, arrays["actions"]),
-            model=model,
-            policy=policy,
-            samples=check_samples("file", header["samples"]),
-            stream=Stream.of(header["key"]),
-            recalibrated=_correction(header, arrays, dim),
-            journal=_journal(header, _within("history.", arrays), len(arrays["actions"]), dim),
-            context=_names(header, dim),
+            BanditConfig.from_json(
+                header,
+                model=model,
+                policy=policy,
+                actions=_actions(header, arrays["actions"]),
+                recalibrate=read_correction(header["recalibrate"], _within("recalibrate.", arrays)),
+                history=(header.get("history") or {}).get("size"),
+            )
         )
+        _check_dim(state, dim)
+        state.journal = _journal(header, _within("history.", arrays), len(arrays["actions"]), dim)
         state.pending, state.dim = _pending(header), dim
         state.rewards, state.observed = _count(header, "rewards"), _count(header, "observed")
         if dim is None:
@@ -161,13 +158,6 @@ def _actions(header: dict[str, Any], array: Array) -> Actions:
     return Actions.of(names, vectors, active)
 
 
-def _names(header: dict[str, Any], dim: int | None) -> tuple[str, ...] | None:
-    """Return the names of the contexts' dimensions; files of bandits that know none do not mention them."""
-    if header.get("context") is None:
-        return None
-    return _check.distinct_names("file", "context", _list(header, "context"), dim)
-
-
 def _pending(header: dict[str, Any]) -> Pending:
     out = Pending()
     # Copies loaded from one file go separate ways: each marks its own decisions, and knows the earlier ones.
@@ -202,16 +192,12 @@ def _open(state: State, learner: LastingLearner, ids: Sequence[Any], arrays: Arr
     return dict(zip(names, found, strict=True))
 
 
-def _correction(header: dict[str, Any], arrays: Arrays, dim: int | None) -> Recalibrated | None:
-    if header["recalibrate"] is None:
-        if _within("recalibrate.", arrays):
-            raise ValueError("it holds corrections, but does not recalibrate")
-        return None
-    out = Recalibrated.of(header["recalibrate"])
-    out.restore(_within("recalibrate.", arrays))
-    if len(out.bias) not in (0, dim or len(out.bias)):
+def _check_dim(state: State, dim: int | None) -> None:
+    """Raise ValueError unless names and corrections are about as many dimensions as the contexts have."""
+    if dim and state.context is not None and len(state.context) != dim:
+        raise ValueError("the names do not fit the contexts")
+    if dim and state.recalibrated is not None and len(state.recalibrated.bias) not in (0, dim):
         raise ValueError("the corrections do not fit the contexts")
-    return out
 
 
 def _journal(header: dict[str, Any], arrays: Arrays, k: int, dim: int | None) -> Journal | None:

@@ -6,14 +6,12 @@ import base64
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import numpy as np
-
 from overcast import _check, _storage
-from overcast._random import Stream
 from overcast.bandit import Bandit
 from overcast.bandit.arguments import Table
+from overcast.bandit.config import BanditConfig, read_actions
+from overcast.bandit.state import State
 from overcast.beliefs import belief_from_json
-from overcast.calibration import Recalibrated
 from overcast.decisions.record import Decision
 from overcast.events.chain import CONFIG, End, Event, followed
 from overcast.models.base import Model
@@ -83,52 +81,23 @@ def replay(
     >>> again.learnt == bandit.learnt
     True
     """
-    bandit = _made(given, model, policy)
+    bandit = _begin(given, model, policy)
     for event in followed(events, given, end):
         apply(bandit, event)
     return bandit
 
 
-def _made(given: Any, model: Model | None, policy: Policy | None) -> Bandit:
-    """Return the bandit of a configuration."""
+def _begin(given: Any, model: Model | None, policy: Policy | None) -> Bandit:
+    """Make the bandit of a configuration."""
     if not isinstance(given, dict) or any(name not in given for name in CONFIG):
         raise ValueError(f"replay: given must be what events.config returned, got {_check.short(given)}")
     version = _check.integer("replay", "version", given["version"], at_least=1)
     if version > _storage.VERSION:
         raise ValueError(f"replay: version must be {_storage.VERSION} at most, got {version}; take a newer overcast")
-    names, vectors, corrections = given["names"], given["vectors"], given["corrections"]
-    recalibrate: bool | Recalibrated = False
-    if given["recalibrate"] is not None:
-        recalibrate = Recalibrated.of(given["recalibrate"])
-    if corrections is not None:
-        if not isinstance(recalibrate, Recalibrated) or not isinstance(corrections, dict):
-            raise ValueError(f"replay: corrections must go with recalibrate, got {_check.short(corrections)}")
-        with _storage.damage("the configuration"):
-            recalibrate.restore({name: np.array(values) for name, values in corrections.items()})
-    bandit = Bandit(
-        vectors if names is None else _named(names, vectors),
-        _storage.given_or_stored("configuration", "model", model, given["model"]),
-        _storage.given_or_stored("configuration", "policy", policy, given["policy"]),
-        given["samples"],
-        recalibrate=recalibrate,
-        context=given.get("context"),
-        history=given.get("history"),
-    )
-    with _storage.damage("the configuration"):
-        bandit.state.stream = Stream.of(given["key"])
-    return bandit
-
-
-def _named(names: Any, vectors: Any) -> Any:
-    """Return actions by name, or names alone if they have no vectors."""
-    if vectors is None:
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise ValueError(f"replay: names without vectors must be a list of texts, got {_check.short(names)}")
-        return names
-    if not isinstance(names, list) or not isinstance(vectors, list) or len(names) != len(vectors):
-        got = f"{_check.short(names)} and {_check.short(vectors)}"
-        raise ValueError(f"replay: names and vectors must be two lists of one length, got {got}")
-    return dict(zip((_check.name("replay", name) for name in names), vectors, strict=True))
+    model = _storage.given_or_stored("configuration", "model", model, given["model"])
+    policy = _storage.given_or_stored("configuration", "policy", policy, given["policy"])
+    with _storage.damage("the configuration", "what events.config returned"):
+        return Bandit._of_state(State(BanditConfig.from_json(given, model=model, policy=policy)))
 
 
 def _decide(bandit: Bandit, event: Event) -> None:
@@ -150,7 +119,7 @@ def _observe(bandit: Bandit, event: Event) -> None:
 def _add(bandit: Bandit, event: Event) -> None:
     names, vectors = event["names"], event["vectors"]
     if names is not None and vectors is not None:
-        bandit.add_actions(_named(names, vectors))
+        bandit.add_actions(read_actions(names, vectors))
     else:
         bandit.add_actions(vectors if names is None else names)
 

@@ -63,6 +63,7 @@ class NewBandit(Asked):
     samples : null for exact expectations, or the number of draws of each belief
     seed : of the bandit's own draws
     recalibrate : whether forecasts are corrected by the contexts that are revealed
+    context : names of the context's dimensions in order; null to take them from the first belief that has names
     objective : not offered by this version
     wait : seconds after which an outcome is given up; null for no limit
     default : reward that then counts; null if the decision is then forgotten
@@ -80,6 +81,7 @@ class NewBandit(Asked):
     samples: int | Literal["t"] | None = None
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 0
     recalibrate: bool = False
+    context: list[str] | None = None
     objective: Any = None
     wait: Seconds | None = None
     default: float | None = None
@@ -281,6 +283,7 @@ class BanditInfo(BanditShort):
     policy: dict[str, Any]
     samples: int | str | None
     recalibrate: bool
+    context: list[str] | None
     correction: Correction | None
     wait: float | None
     default: float | None
