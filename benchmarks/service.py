@@ -213,7 +213,7 @@ def logged(path: Path, outcomes: int, like: int = 1000) -> None:
     engine, rng = Engine(store, snapshot_every=10**9), np.random.default_rng(0)
     given = bandit(rng)
     model, policy = spec.model_of("Quadratic", None, None, 1.0), spec.policy_of(given["policy"])
-    config = spec.configuration(given["actions"], model, policy, None, 0, False)
+    config = spec.configuration(given["actions"], model, policy)
     engine.start()
     engine.do(lambda turn: turn.append("one", "create", {"event": "create", "config": config, "terms": {}}))
     beliefs, rewards = [belief(rng) for _ in range(like)], rng.normal(size=like)

@@ -14,7 +14,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from overcast import _check, confidence, features, kernels, models, policies
+from overcast import _check, confidence, features, kernels, models, objectives, policies, spaces
 from overcast._files import replacing
 
 FORMAT = "overcast-bandit"
@@ -24,7 +24,15 @@ READABLE = (3, 4, 5, 6)
 #: the array that holds the JSON text
 HEADER = "header"
 
-_MODULES = {"confidence": confidence, "features": features, "kernels": kernels, "models": models, "policies": policies}
+_MODULES = {
+    "confidence": confidence,
+    "features": features,
+    "kernels": kernels,
+    "models": models,
+    "objectives": objectives,
+    "policies": policies,
+    "spaces": spaces,
+}
 
 
 Arrays = dict[str, np.ndarray[Any, Any]]
@@ -201,11 +209,11 @@ def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray[Any, A
 
 
 @contextlib.contextmanager
-def damage(path: str) -> Iterator[None]:
-    """Turn whatever a broken file provokes into one clear error."""
+def damage(path: str, source: str = "a file that save() wrote") -> Iterator[None]:
+    """Turn whatever a broken file, or other data from `source`, provokes into one clear error."""
     try:
         yield
     except Exception as error:  # one flipped bit can ask for a password, a compression method, any amount of memory
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        text = f"Bandit: {path} must be a file that save() wrote; it is damaged: {reason}"
+        text = f"Bandit: {path} must be {source}; it is damaged: {reason}"
         raise ValueError(text) from error

@@ -23,6 +23,9 @@ from overcast.spaces import Space
 Samples = int | Literal["t"] | None
 
 
+MEAN = Mean()
+
+
 class Question(NamedTuple):
     """A decision to make: under which belief, among which actions, to what end.
 
@@ -41,7 +44,7 @@ class Question(NamedTuple):
     round: int
     samples: int | None = None
     available: Mask | None = None
-    objective: Objective | None = None
+    objective: Objective = MEAN
     waiting: Sequence[Any] = ()
     share: float = 1.0
     search: Space | None = None
@@ -141,7 +144,7 @@ class _Turn:
 
     def _outlook(self, points: Any, view: Any, available: Mask | None, repetition: int) -> Outlook:
         objective = self._question.objective
-        if objective is None or type(objective) is Mean:
+        if isinstance(objective, Mean):
             return Outlook(self._asked, points, view, available)
         return Outlook(self._asked, points, view, available, prospects=self._prospects(objective, repetition))
 

@@ -10,7 +10,7 @@ import pytest
 
 import overcast as oc
 from overcast._check import Array
-from overcast.objectives import Objective
+from overcast.objectives import Mean, Objective
 from overcast.spaces import Space
 
 MODELS = [oc.LinearModel(oc.features.Polynomial(2)), oc.KernelModel()]
@@ -62,7 +62,7 @@ def test_the_worst_case_over_members_decides(model: Any, policy: Any) -> None:
     """On average the bold action earns 1.7 and the safe one 1; in the worst member it loses 1."""
     actions, weather = {"safe": [0.0], "bold": [1.0]}, oc.Ensemble([[1.0], [0.0]], weights=[0.9, 0.1])
     found = {}
-    for name, objective in (("mean", None), ("worst", WorstMember())):
+    for name, objective in (("mean", Mean()), ("worst", WorstMember())):
         bandit, rng = oc.Bandit(actions, model, policy, objective=objective), np.random.default_rng(2)
         for _ in range(60):
             context = weather.sample(1, rng)[0]

@@ -84,6 +84,7 @@ def test_one_model() -> None:
 
 def test_the_configuration_is_the_librarys() -> None:
     made = ["a", "b"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB()
-    assert spec.configuration(*made, None, 3, False) == oc.events.config(*made, seed=3)
+    given: dict[str, Any] = {"seed": 3, "context": ["warm"]}
+    assert spec.configuration(*made, **given) == oc.events.config(*made, **given)
     with refused(ValueError, "bandit", "100000 at most"):
-        spec.configuration(*made, 10**6, 0, False)
+        spec.configuration(*made, samples=10**6)

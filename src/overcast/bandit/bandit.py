@@ -12,28 +12,30 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from overcast import _check, _guesses, _html, _storage
-from overcast._random import Stream
 from overcast._threads import one_thread
 from overcast.bandit import files, learn
 from overcast.bandit.arguments import checked_reward, one_or_many
+from overcast.bandit.config import BanditConfig
 from overcast.bandit.decide import adopt, propose, record_decision
 from overcast.bandit.explain import explain_decision
 from overcast.bandit.forecast import check_dim, correct, in_order
 from overcast.bandit.state import State, check_actions_may_change, warn_of_silence
 from overcast.calibration import Recalibrated
-from overcast.decisions.history import History, Journal
+from overcast.decisions.history import History
 from overcast.decisions.record import Decision
 from overcast.explain import Explanation
 from overcast.models.base import Estimate, Model
 from overcast.models.kernel.hyperparameters import Fitted, fit_hyperparameters
-from overcast.objectives import Objective
+from overcast.objectives import Mean, Objective
 from overcast.policies.base import Policy
-from overcast.round import Samples, check_pair, check_samples, draws
-from overcast.spaces.actions import SHOWN, listed, space_of
-from overcast.spaces.base import Space
+from overcast.round import Samples, check_pair, draws
+from overcast.spaces import Space
+from overcast.spaces.actions import SHOWN, listed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+MEAN = Mean()
 
 
 class Learnt(NamedTuple):
@@ -71,6 +73,8 @@ class Bandit:
     context : names of the context's dimensions in order; None to take them from the first belief that has names
     history : the number of latest decisions to keep for `bandit.history` and `bandit.plot()`; None to keep none. Files,
         copies and `replay` keep it too; a merge leaves it as it is
+    objective : what decisions maximise, given the rewards in all contexts that may come; `objectives.Mean()` for the
+        expected reward
 
     Once dimensions have names, beliefs and contexts with names are put in their order; those without go by position.
     A call that fails changes nothing. Threads may share a bandit: its calls wait for each other.
@@ -100,20 +104,12 @@ class Bandit:
         recalibrate: bool | Recalibrated = False,
         context: Sequence[str] | None = None,
         history: int | None = None,
-        objective: Objective | None = None,
+        objective: Objective = MEAN,
     ) -> None:
-        check_pair("Bandit", model, policy)
-        space, samples = space_of(actions), check_samples("Bandit", samples)
-        if not isinstance(seed, np.random.SeedSequence):
-            seed = _check.integer("Bandit", "seed", seed, at_least=0)
-        names = None if context is None else _check.distinct_names("Bandit", "context", context)
-        corrected = _recalibrated(recalibrate)
-        journal = None if history is None else Journal(_check.integer("Bandit", "history", history, at_least=1))
-        if history is not None:
-            listed("history", space)
-        self._state = State(space, model, policy, samples, Stream(seed), corrected, journal, names, objective)
+        options = BanditConfig.of(actions, model, policy, samples, seed, recalibrate, context, history, objective)
+        self._state = State(options)
         self._lock = threading.RLock()
-        warn_of_silence(model, space, np.arange(len(space)), stacklevel=2)
+        warn_of_silence(model, options.actions, np.arange(len(options.actions)), stacklevel=2)
 
     @property
     def state(self) -> State:
@@ -466,27 +462,32 @@ class Bandit:
         _storage.write(path, header, arrays)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], model: Model | None = None, policy: Policy | None = None) -> Bandit:
+    def load(
+        cls, path: str | os.PathLike[str], model: Model | None = None, policy: Policy | None = None, **more: Any
+    ) -> Bandit:
         """Read a bandit that `save` wrote, with this release or an earlier one.
 
         Parameters
         ----------
         model, policy : the ones it was saved with, if they hold a function or a class of your own
+        more : the same for `actions` and `objective`
         """
         with open(path, "rb") as file:
-            return cls._of(files.read(os.fspath(path), file, model, policy))
+            return cls._of_state(files.read(os.fspath(path), file, {"model": model, "policy": policy} | more))
 
     @classmethod
-    def _of(cls, state: State) -> Bandit:
+    def _of_state(cls, state: State) -> Bandit:
         out = cls.__new__(cls)
         out._state = state
         out._lock = threading.RLock()
         return out
 
     @classmethod
-    def from_bytes(cls, content: bytes, model: Model | None = None, policy: Policy | None = None) -> Bandit:
-        """Return the bandit that `to_bytes` wrote; model and policy as for `load`."""
-        return cls._of(files.read("the content", io.BytesIO(content), model, policy))
+    def from_bytes(
+        cls, content: bytes, model: Model | None = None, policy: Policy | None = None, **more: Any
+    ) -> Bandit:
+        """Return the bandit that `to_bytes` wrote; the other arguments as for `load`."""
+        return cls._of_state(files.read("the content", io.BytesIO(content), {"model": model, "policy": policy} | more))
 
     def to_bytes(self) -> bytes:
         """Return the content of the file that `save` would write."""
@@ -547,11 +548,3 @@ class Bandit:
             if self.recalibrated is not None:
                 parts.append(repr(self.recalibrated))
             return f"Bandit({', '.join(parts)}; {seen})"
-
-
-def _recalibrated(recalibrate: bool | Recalibrated) -> Recalibrated | None:
-    if isinstance(recalibrate, Recalibrated):
-        return copy.deepcopy(recalibrate)
-    if not isinstance(recalibrate, (bool, np.bool_)):
-        raise TypeError(f"Bandit: recalibrate must be True, False or a Recalibrated, got {_check.short(recalibrate)}")
-    return Recalibrated() if recalibrate else None

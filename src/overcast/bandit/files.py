@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import IO, Any
 
@@ -14,14 +14,12 @@ from overcast._random import Stream
 from overcast._storage import Arrays
 from overcast._threads import one_thread
 from overcast._units import Units, Vectors
+from overcast.bandit.config import BanditConfig, encoded_options, read_correction
 from overcast.bandit.pending import KNOWN_TOKENS, OpenDecision, Pending
 from overcast.bandit.state import State, started
-from overcast.calibration import Recalibrated
 from overcast.decisions.climatology import Climatology
 from overcast.decisions.history import Journal
 from overcast.models.base import LastingLearner, Model
-from overcast.policies.base import Policy
-from overcast.round import check_pair, check_samples
 from overcast.spaces.actions import Actions
 
 # Arrays of one name, and the first parts of the names of others.
@@ -31,6 +29,8 @@ PREFIXES = ("learner.", "open.", "recalibrate.", "usual.", "history.")
 MAX_DIM = 100_000
 # Most rounds that a file may claim; the number of a round has 64 bits in the draws.
 MAX_COUNT = 2**53
+# Options that a file holds as arrays, or with more than was given to the bandit.
+ARRAYS = ("actions", "recalibrate", "history")
 #: the entry of the header that differs between copies
 MARKS = "tokens"
 
@@ -39,9 +39,7 @@ def written(state: State) -> tuple[dict[str, Any], Arrays]:
     """Return header and arrays of the state of a bandit."""
     actions, pending, recalibrated = state.actions, state.pending, state.recalibrated
     header = {
-        "model": _storage.config(state.model),
-        "policy": _storage.config(state.policy),
-        "samples": state.samples,
+        **state.config().to_json(without=ARRAYS),
         "names": _storage.check_names(actions.names),
         "retired": np.flatnonzero(~actions.active).tolist(),
         MARKS: pending.tokens[-KNOWN_TOKENS:],
@@ -51,16 +49,15 @@ def written(state: State) -> tuple[dict[str, Any], Arrays]:
         "rewarded": pending.rewarded,
         "observed": state.observed,
         "dim": state.dim,
-        "key": state.stream.key,
         "recalibrate": None if recalibrated is None else recalibrated.config(),
     }
-    if state.context is not None:
-        header["context"] = list(state.context)
     journal, kept = state.journal, {}
     if journal is not None:
         kept = _under("history.", journal.state())
         header["history"] = {"size": journal.size, "ids": list(journal.entries), "arrays": list(kept)}
     arrays: Arrays = {"actions": _written(actions.candidates)}
+    if not isinstance(actions, Actions):
+        header["actions"] = _storage.config(actions)
     if isinstance(actions.candidates, Units) or isinstance(state.reference, Units):
         header["labels"] = actions.dim
     if state.learner is not None:
@@ -76,8 +73,12 @@ def written(state: State) -> tuple[dict[str, Any], Arrays]:
     return header, arrays
 
 
-def read(path: str, file: IO[bytes], model: Model | None, policy: Policy | None) -> State:
-    """Return the state of the bandit in a file; `path` names it in errors."""
+def read(path: str, file: IO[bytes], given: Mapping[str, Any]) -> State:
+    """Return the state of the bandit in a file.
+
+    path : names the file in errors
+    given : options that hold a function or a class of the user, by name
+    """
     header, arrays = _storage.read(path, file, lambda name: name in SINGLE or name.startswith(PREFIXES))
     with _storage.damage(path):
         if header["version"] == 3:
@@ -86,28 +87,28 @@ def read(path: str, file: IO[bytes], model: Model | None, policy: Policy | None)
             _name_profiles(arrays)
         if header["version"] < 5 and isinstance(header["dim"], int):
             arrays |= _under("usual.", Climatology().state(min(header["dim"], MAX_DIM)))  # nobody counted forecasts
-    model = _storage.given_or_stored(path, "model", model, header["model"])
-    policy = _storage.given_or_stored(path, "policy", policy, header["policy"])
+    stored = encoded_options(path, header, given)
     with _storage.damage(path):
-        check_pair("file", model, policy)
         dim = None if header["dim"] is None else _check.integer("file", "dim", header["dim"], at_least=1)
         state = State(
-            actions=_actions(header, arrays["actions"]),
-            model=model,
-            policy=policy,
-            samples=check_samples("file", header["samples"]),
-            stream=Stream.of(header["key"]),
-            recalibrated=_correction(header, arrays, dim),
-            journal=_journal(header, _within("history.", arrays), len(arrays["actions"]), dim),
-            context=_names(header, dim),
+            BanditConfig.from_json(
+                header,
+                **{"actions": _actions(header, arrays["actions"])} | stored,
+                recalibrate=read_correction(header["recalibrate"], _within("recalibrate.", arrays)),
+                history=(header.get("history") or {}).get("size"),
+            )
         )
+        _check_dim(state, dim)
+        state.journal = _journal(header, _within("history.", arrays), len(arrays["actions"]), dim)
         state.pending, state.dim = _pending(header), dim
         state.rewards, state.observed = _count(header, "rewards"), _count(header, "observed")
         if dim is None:
             if header["open"] or any(not name.startswith("recalibrate.") for name in arrays.keys() - {"actions"}):
                 raise ValueError("a bandit that has decided nothing has learnt something")
             return state
-        actions = state.actions
+        actions, model = state.actions, state.model
+        if not np.array_equal(_written(actions.candidates), arrays["actions"]):
+            raise ValueError("the actions are not those that it was saved with")
         _check_size(model, actions.dim, dim, arrays)
         state.reference = _vectors(header, "reference", arrays["reference"], actions.dim)
         with one_thread():
@@ -161,13 +162,6 @@ def _actions(header: dict[str, Any], array: Array) -> Actions:
     return Actions.of(names, vectors, active)
 
 
-def _names(header: dict[str, Any], dim: int | None) -> tuple[str, ...] | None:
-    """Return the names of the contexts' dimensions; files of bandits that know none do not mention them."""
-    if header.get("context") is None:
-        return None
-    return _check.distinct_names("file", "context", _list(header, "context"), dim)
-
-
 def _pending(header: dict[str, Any]) -> Pending:
     out = Pending()
     # Copies loaded from one file go separate ways: each marks its own decisions, and knows the earlier ones.
@@ -202,16 +196,12 @@ def _open(state: State, learner: LastingLearner, ids: Sequence[Any], arrays: Arr
     return dict(zip(names, found, strict=True))
 
 
-def _correction(header: dict[str, Any], arrays: Arrays, dim: int | None) -> Recalibrated | None:
-    if header["recalibrate"] is None:
-        if _within("recalibrate.", arrays):
-            raise ValueError("it holds corrections, but does not recalibrate")
-        return None
-    out = Recalibrated.of(header["recalibrate"])
-    out.restore(_within("recalibrate.", arrays))
-    if len(out.bias) not in (0, dim or len(out.bias)):
+def _check_dim(state: State, dim: int | None) -> None:
+    """Raise ValueError unless names and corrections are about as many dimensions as the contexts have."""
+    if dim and state.context is not None and len(state.context) != dim:
+        raise ValueError("the names do not fit the contexts")
+    if dim and state.recalibrated is not None and len(state.recalibrated.bias) not in (0, dim):
         raise ValueError("the corrections do not fit the contexts")
-    return out
 
 
 def _journal(header: dict[str, Any], arrays: Arrays, k: int, dim: int | None) -> Journal | None:

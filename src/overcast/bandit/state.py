@@ -5,23 +5,20 @@ from __future__ import annotations
 import copy
 import warnings
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from overcast._check import Array
 from overcast._linalg import Indices
-from overcast._random import Stream
 from overcast._threads import one_thread
 from overcast._units import Units, Vectors, same_vectors
+from overcast.bandit.config import BanditConfig
 from overcast.bandit.pending import Pending
-from overcast.calibration import Recalibrated
 from overcast.decisions.climatology import Climatology
 from overcast.decisions.history import Journal
 from overcast.models.base import LastingLearner, Model
-from overcast.objectives import Objective
-from overcast.policies.base import Policy
-from overcast.round import Samples
 from overcast.spaces import Space
 
 _NO_HOLD: AbstractContextManager[None] = nullcontext()
@@ -30,6 +27,7 @@ _NO_HOLD: AbstractContextManager[None] = nullcontext()
 class State:
     """All that a bandit remembers. The functions in `decide` and `learn` change it in place, in their last steps.
 
+    options : as given to the bandit; of what may change since, `config` holds the present value
     actions, model, policy, samples, objective : as given to the bandit, and changed since
     stream : of random numbers
     pending : the decisions whose rewards have not come
@@ -46,24 +44,18 @@ class State:
     """
 
     __slots__ = (
-        *("actions", "climatology", "context", "dim", "journal", "learner", "model", "observed", "pending", "points"),
-        *("heavy", "objective", "policy", "recalibrated", "reference", "revision", "rewards", "samples", "stream"),
+        *("actions", "climatology", "context", "dim", "heavy", "journal", "learner", "model", "objective", "observed"),
+        *("options", "pending", "points", "policy", "recalibrated", "reference", "revision", "rewards", "samples"),
+        "stream",
     )
 
-    def __init__(
-        self,
-        actions: Space,
-        model: Model,
-        policy: Policy,
-        samples: Samples,
-        stream: Stream,
-        recalibrated: Recalibrated | None = None,
-        journal: Journal | None = None,
-        context: tuple[str, ...] | None = None,
-        objective: Objective | None = None,
-    ) -> None:
-        self.actions, self.model, self.policy, self.samples, self.stream = actions, model, policy, samples, stream
-        self.recalibrated, self.journal, self.context, self.objective = recalibrated, journal, context, objective
+    def __init__(self, options: BanditConfig) -> None:
+        self.options = options
+        self.actions, self.model, self.policy = options.actions, options.model, options.policy
+        self.samples, self.stream, self.context = options.samples, options.seed, options.context
+        self.objective = options.objective
+        self.recalibrated = copy.deepcopy(options.recalibrate) or None
+        self.journal = None if options.history is None else Journal(options.history)
         self.pending, self.climatology = Pending(), Climatology()
         self.rewards = self.observed = self.revision = 0
         self.dim: int | None = None
@@ -71,6 +63,11 @@ class State:
         self.points: Any = None
         self.heavy = True
         self.reference: Vectors | None = None
+
+    def config(self) -> BanditConfig:
+        """Collect the options with their present values."""
+        present = {name: getattr(self, name) for name in ("actions", "model", "policy", "context")}
+        return replace(self.options, recalibrate=self.recalibrated or False, **present)
 
     def begin(self, learner: LastingLearner, points: Any, dim: int) -> None:
         """Go on with the learner of the first decision."""

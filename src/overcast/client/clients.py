@@ -84,7 +84,7 @@ class Client:
         ----------
         name : of the bandit
         actions, model, policy : as for `Bandit`; the model and the policy must not hold functions
-        more : other fields of the request, such as samples, seed, recalibrate, wait and default
+        more : other fields of the request, such as samples, seed, recalibrate, context, wait and default
         """
         self.ask(messages.creation(name, actions, model, policy, more))
         return self.bandit(name)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from overcast import _check
+from overcast.bandit.config import ENTRIES
 from overcast.events import checksums
 
 Event = dict[str, Any]
@@ -19,7 +20,7 @@ VERSION = 2
 # What `chained` adds to an event.
 LINK = ("number", "checksum")
 #: what a configuration holds
-CONFIG = ("version", "model", "policy", "samples", "names", "key", "recalibrate", "vectors", "corrections")
+CONFIG = ("version", *ENTRIES)
 
 
 def chained(event: Event, after: Event) -> Event:

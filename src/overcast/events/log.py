@@ -4,38 +4,43 @@ from __future__ import annotations
 
 import base64
 import copy
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+import inspect
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
 from overcast import _check, _storage
-from overcast._units import Units
 from overcast.adapters import as_belief
 from overcast.bandit import Bandit, files
 from overcast.bandit.arguments import Table, checked_reward, checked_rewards, separate, several
-from overcast.bandit.state import State
+from overcast.bandit.config import BanditConfig
+from overcast.bandit.state import State, warn_of_silence
 from overcast.beliefs import Belief
-from overcast.calibration import Recalibrated
 from overcast.decisions.record import Decision
 from overcast.events.chain import Event
 from overcast.models.base import Model
 from overcast.models.kernel.hyperparameters import Fitted
 from overcast.policies import Greedy, Policy
-from overcast.round import Samples
 from overcast.spaces.actions import Actions
 
+P = ParamSpec("P")
+T = TypeVar("T")
 
-def config(
-    actions: Any,
-    model: Model,
-    policy: Policy,
-    samples: Samples = None,
-    seed: int | np.random.SeedSequence = 0,
-    recalibrate: bool | Recalibrated = False,
-    context: Sequence[str] | None = None,
-    history: int | None = None,
-) -> Event:
+
+def _with_arguments_of(kind: Callable[P, Any]) -> Callable[[Callable[..., T]], Callable[P, T]]:
+    """Give a function the arguments of a class, for checkers of types, editors and `help`."""
+
+    def same(function: Callable[..., T]) -> Callable[P, T]:
+        signature = inspect.signature(kind).replace(return_annotation=inspect.signature(function).return_annotation)
+        setattr(function, "__signature__", signature)  # noqa: B010 - unknown to checkers of types
+        return function
+
+    return same
+
+
+@_with_arguments_of(Bandit)
+def config(*options: Any, **named: Any) -> Event:
     """Return the configuration of a bandit as JSON data; the arguments are those of `Bandit`.
 
     A model or policy that holds a function or a class of your own has no JSON form: pass it to `replay` again.
@@ -47,15 +52,9 @@ def config(
     >>> oc.replay(given, []).actions
     Actions(a, b; 2 dimensions)
     """
-    made = Bandit(actions, model, policy, samples, seed, recalibrate, context, history)
-    header, arrays = files.written(made.state)
-    names, vectors = ("model", "policy", "samples", "names", "key", "recalibrate"), arrays.pop("actions").tolist()
-    labels = isinstance(made.actions.candidates, Units)  # nothing but names
-    out = {name: header[name] for name in names} | {"vectors": None if labels else vectors}
-    known = {name.removeprefix("recalibrate."): array.tolist() for name, array in arrays.items()}
-    named = {name: header[name] for name in ("context",) if name in header}
-    kept = {} if history is None else {"history": header["history"]["size"]}
-    return {"version": _storage.VERSION, **out, "corrections": known or None, **named, **kept}
+    checked = BanditConfig.of(*options, **named)
+    warn_of_silence(checked.model, checked.actions, np.arange(len(checked.actions)), stacklevel=2)
+    return {"version": _storage.VERSION, **checked.to_json()}
 
 
 def decided(decision: Decision) -> Event:
@@ -126,10 +125,10 @@ def added(actions: Any) -> Event:
     {'event': 'add', 'names': ['hybrid'], 'vectors': [[0.6, 0.5]]}
     """
     if isinstance(actions, Mapping) or hasattr(actions, "columns"):
-        found = Actions(actions)
-        assert found.names is not None
-        names = [_check.name("events.added", name) for name in found.names]
-        return {"event": "add", "names": names, "vectors": found.vectors.tolist()}
+        more = Actions(actions)
+        assert more.names is not None
+        names = [_check.name("events.added", name) for name in more.names]
+        return {"event": "add", "names": names, "vectors": more.vectors.tolist()}
     plain = _many(list(actions) if isinstance(actions, Collection) and not hasattr(actions, "to_numpy") else actions)
     alone = isinstance(plain, list) and all(isinstance(item, str) for item in plain)
     return {"event": "add", "names": plain if alone else None, "vectors": None if alone else plain}
@@ -156,8 +155,8 @@ def renamed(action: Any, name: Any) -> Event:
     >>> renamed("hybrid", "hybrid 2")
     {'event': 'rename', 'action': 'hybrid', 'name': 'hybrid 2'}
     """
-    own = (_check.name("events.renamed", one) for one in (action, name))
-    return {"event": "rename", **dict(zip(("action", "name"), own, strict=True))}
+    names = (_check.name("events.renamed", one) for one in (action, name))
+    return {"event": "rename", **dict(zip(("action", "name"), names, strict=True))}
 
 
 def policy(policy: Policy) -> Event:

@@ -6,14 +6,12 @@ import base64
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import numpy as np
-
 from overcast import _check, _storage
-from overcast._random import Stream
 from overcast.bandit import Bandit
 from overcast.bandit.arguments import Table
+from overcast.bandit.config import BanditConfig, encoded_options, read_actions
+from overcast.bandit.state import State
 from overcast.beliefs import belief_from_json
-from overcast.calibration import Recalibrated
 from overcast.decisions.record import Decision
 from overcast.events.chain import CONFIG, End, Event, followed
 from overcast.models.base import Model
@@ -50,6 +48,7 @@ def replay(
     model: Model | None = None,
     policy: Policy | None = None,
     end: End = "closed",
+    **more: Any,
 ) -> Bandit:
     """Return the bandit that a configuration and the events of its life lead to.
 
@@ -68,6 +67,7 @@ def replay(
     model, policy : those of the configuration, if they hold a function or a class of your own
     end : "closed" if the last event must be `events.closed`, with one warning if it is not; the number of the last
         event of a log that goes on; or "open", with which a cut at the end of the log stays unnoticed
+    more : `actions` and `objective` of the configuration, if they are of a class of your own
 
     Examples
     --------
@@ -83,52 +83,22 @@ def replay(
     >>> again.learnt == bandit.learnt
     True
     """
-    bandit = _made(given, model, policy)
+    bandit = _begin(given, {"model": model, "policy": policy} | more)
     for event in followed(events, given, end):
         apply(bandit, event)
     return bandit
 
 
-def _made(given: Any, model: Model | None, policy: Policy | None) -> Bandit:
-    """Return the bandit of a configuration."""
+def _begin(given: Any, known: Mapping[str, Any]) -> Bandit:
+    """Make the bandit of a configuration."""
     if not isinstance(given, dict) or any(name not in given for name in CONFIG):
         raise ValueError(f"replay: given must be what events.config returned, got {_check.short(given)}")
     version = _check.integer("replay", "version", given["version"], at_least=1)
     if version > _storage.VERSION:
         raise ValueError(f"replay: version must be {_storage.VERSION} at most, got {version}; take a newer overcast")
-    names, vectors, corrections = given["names"], given["vectors"], given["corrections"]
-    recalibrate: bool | Recalibrated = False
-    if given["recalibrate"] is not None:
-        recalibrate = Recalibrated.of(given["recalibrate"])
-    if corrections is not None:
-        if not isinstance(recalibrate, Recalibrated) or not isinstance(corrections, dict):
-            raise ValueError(f"replay: corrections must go with recalibrate, got {_check.short(corrections)}")
-        with _storage.damage("the configuration"):
-            recalibrate.restore({name: np.array(values) for name, values in corrections.items()})
-    bandit = Bandit(
-        vectors if names is None else _named(names, vectors),
-        _storage.given_or_stored("configuration", "model", model, given["model"]),
-        _storage.given_or_stored("configuration", "policy", policy, given["policy"]),
-        given["samples"],
-        recalibrate=recalibrate,
-        context=given.get("context"),
-        history=given.get("history"),
-    )
-    with _storage.damage("the configuration"):
-        bandit.state.stream = Stream.of(given["key"])
-    return bandit
-
-
-def _named(names: Any, vectors: Any) -> Any:
-    """Return actions by name, or names alone if they have no vectors."""
-    if vectors is None:
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise ValueError(f"replay: names without vectors must be a list of texts, got {_check.short(names)}")
-        return names
-    if not isinstance(names, list) or not isinstance(vectors, list) or len(names) != len(vectors):
-        got = f"{_check.short(names)} and {_check.short(vectors)}"
-        raise ValueError(f"replay: names and vectors must be two lists of one length, got {got}")
-    return dict(zip((_check.name("replay", name) for name in names), vectors, strict=True))
+    stored = encoded_options("configuration", given, known)
+    with _storage.damage("the configuration", "what events.config returned"):
+        return Bandit._of_state(State(BanditConfig.from_json(given, **stored)))
 
 
 def _decide(bandit: Bandit, event: Event) -> None:
@@ -150,7 +120,7 @@ def _observe(bandit: Bandit, event: Event) -> None:
 def _add(bandit: Bandit, event: Event) -> None:
     names, vectors = event["names"], event["vectors"]
     if names is not None and vectors is not None:
-        bandit.add_actions(_named(names, vectors))
+        bandit.add_actions(read_actions(names, vectors))
     else:
         bandit.add_actions(vectors if names is None else names)
 

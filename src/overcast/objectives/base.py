@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -32,6 +33,7 @@ class Objective(ABC):
         """
 
 
+@dataclass(frozen=True)
 class Mean(Objective):
     """The expected reward, as in the paper.
 

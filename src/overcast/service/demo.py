@@ -106,7 +106,7 @@ def _create(turn: Turn, field: Field) -> None:
     model = spec.model_of({"type": "Polynomial", "degree": 2}, None, None, None)
     policy = spec.policy_of("UCB") if field.shadow is None else spec.mixed(spec.policy_of("UCB"), EXPLORE, None)
     recalibrate = Recalibrated(bounds=(0, None)) if field.recalibrate else False
-    config = spec.configuration(actions, model, policy, None, 0, recalibrate)
+    config = spec.configuration(actions, model, policy, recalibrate=recalibrate)
     turn.append(field.name, "create", {"event": "create", "config": config, "terms": Terms()})
     if field.shadow is not None:
         beside = {"policy": encoded(spec.policy_of(field.shadow)), "model": None}

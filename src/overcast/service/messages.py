@@ -63,7 +63,8 @@ class NewBandit(Asked):
     samples : null for exact expectations, or the number of draws of each belief
     seed : of the bandit's own draws
     recalibrate : whether forecasts are corrected by the contexts that are revealed
-    objective : not offered by this version
+    context : names of the context's dimensions in order; null to take them from the first belief that has names
+    objective : what decisions maximise, as the name of a class, or as an object with `type` and its parameters
     wait : seconds after which an outcome is given up; null for no limit
     default : reward that then counts; null if the decision is then forgotten
     explain : whether mean, width and score of every action are kept with a decision
@@ -80,7 +81,8 @@ class NewBandit(Asked):
     samples: int | Literal["t"] | None = None
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 0
     recalibrate: bool = False
-    objective: Any = None
+    context: list[str] | None = None
+    objective: str | dict[str, Any] = "Mean"
     wait: Seconds | None = None
     default: float | None = None
     explain: bool = True
@@ -280,7 +282,9 @@ class BanditInfo(BanditShort):
     model: dict[str, Any]
     policy: dict[str, Any]
     samples: int | str | None
+    objective: dict[str, Any]
     recalibrate: bool
+    context: list[str] | None
     correction: Correction | None
     wait: float | None
     default: float | None

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Annotated, Any
 
 import msgspec
 
 from overcast import events
 from overcast._storage import from_config
-from overcast._units import Units
 from overcast.bandit import Bandit
 from overcast.bandit.files import MAX_COUNT
+from overcast.bandit.state import State, check_actions_may_change
 from overcast.beliefs import Belief
 from overcast.decisions.record import Decision
-from overcast.spaces.actions import Actions, listed
 
 #: what an event of a shadow may fail with, if its model cannot do what the bandit does
 _CANNOT = (ValueError, TypeError, ArithmeticError)
@@ -82,7 +82,7 @@ class Shadow:
 
     def __init__(self, config: dict[str, Any], live: Bandit, position: int, time: float) -> None:
         self.config, self.position, self.time = config, position, time
-        self.bandit = _started(config, live)
+        self.bandit = _begin(config, live)
         self.open: dict[str, Waiting] = {}
         self.compared = Comparison()
         #: why it had to stop; None while it goes on
@@ -161,28 +161,14 @@ class Shadow:
         return out
 
 
-def _started(config: dict[str, Any], live: Bandit) -> Bandit:
-    """Return the bandit of a shadow: a copy with another policy, or a fresh one with another model."""
+def _begin(config: dict[str, Any], live: Bandit) -> Bandit:
+    """Copy the bandit and give it another policy, or make a fresh one with another model."""
     policy = live.policy if config["policy"] is None else from_config(config["policy"])
     if config["model"] is None:
         out = Bandit.from_bytes(live.to_bytes())
         out.policy = policy
         return out
-    actions = listed("shadow", live.actions)
-    given = _given(actions)
-    recalibrate = False if live.recalibrated is None else live.recalibrated
-    made = Bandit(given, from_config(config["model"]), policy, live.samples, 0, recalibrate, live.context)
-    gone = [i for i, active in enumerate(actions.active) if not active]
-    if gone:
-        made.retire([i if actions.names is None else actions.names[i] for i in gone])
-    made.state.stream = live.state.stream
-    return made
-
-
-def _given(actions: Actions) -> Any:
-    """Return actions as the constructor of a bandit takes them."""
-    if actions.names is None:
-        return actions.vectors
-    if isinstance(actions.candidates, Units):
-        return list(actions.names)
-    return dict(zip(actions.names, actions.vectors, strict=True))
+    model = from_config(config["model"])
+    if not live.actions.active.all():
+        check_actions_may_change(model)
+    return Bandit._of_state(State(replace(live.state.config(), model=model, policy=policy)))

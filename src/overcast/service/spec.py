@@ -10,10 +10,11 @@ import inspect
 from types import ModuleType
 from typing import Any, TypeVar
 
-from overcast import _check, confidence, events, features, kernels, models, policies
+from overcast import _check, confidence, events, features, kernels, models, objectives, policies
 from overcast._storage import config as encoded
-from overcast.calibration import Recalibrated
+from overcast.bandit.config import OPTIONS
 from overcast.models.base import Model
+from overcast.objectives import Objective
 from overcast.policies.base import Policy
 
 T = TypeVar("T")
@@ -22,6 +23,7 @@ _HOMES: dict[str, ModuleType] = {
     "features": features,
     "kernels": kernels,
     "models": models,
+    "objectives": objectives,
     "policies": policies,
 }
 #: where the class of a field is looked for first
@@ -33,10 +35,17 @@ _FIELDS = {
     "model": "models",
     "policy": "policies",
     "beta": "confidence",
+    "objective": "objectives",
 }
 #: largest whole number that a class may be given
 LARGEST = 100_000
 _DEPTH = 16
+#: options of `Bandit` that a request cannot give, and why
+NOT_OFFERED = {"history": "the log holds all decisions, and an erasure must reach every copy of them"}
+#: options that a request describes by names of classes, and the actions
+DESCRIBED = ("actions", "model", "policy", "objective")
+#: options of `Bandit` that a request gives in the form that the library takes
+PLAIN = tuple(name for name in OPTIONS if name not in {*DESCRIBED, *NOT_OFFERED})
 
 
 def build(home: str, data: Any, depth: int = 0) -> Any:
@@ -63,10 +72,10 @@ def build(home: str, data: Any, depth: int = 0) -> Any:
 
 
 def _class(home: str, name: str) -> tuple[str, Any]:
-    module, dot, own = name.rpartition(".")
+    module, dot, kind_name = name.rpartition(".")
     homes = [module] if dot else [home]
     for one in homes:
-        kind = getattr(_HOMES[one], own, None) if one in _HOMES and own in _names(one) else None
+        kind = getattr(_HOMES[one], kind_name, None) if one in _HOMES and kind_name in _names(one) else None
         if kind is features.Function:
             raise ValueError("features: Function holds code, which a request cannot; take another feature map")
         if kind is not None:
@@ -79,10 +88,10 @@ def _names(home: str) -> list[str]:
     """Return the names of the classes in a module that can be built from data."""
     module = _HOMES[home]
     names = getattr(module, "__all__", None) or [name for name in vars(module) if not name.startswith("_")]
-    found = ((name, getattr(module, name)) for name in names)
+    members = ((name, getattr(module, name)) for name in names)
     return [
         name
-        for name, kind in found
+        for name, kind in members
         if isinstance(kind, type) and dataclasses.is_dataclass(kind) and not inspect.isabstract(kind)
     ]
 
@@ -108,8 +117,8 @@ def model_of(features: Any, kernel: Any, model: Any, ridge: float | None) -> Mod
     if model is not None:
         if ridge is not None:
             raise ValueError("bandit: ridge must be given inside of the model, got one beside it")
-        found: Model = _described("model", build("models", model), Model)
-        return found
+        described: Model = _described("model", build("models", model), Model)
+        return described
     if features is not None:
         return models.LinearModel(build("features", features), ridge=ridge)
     return models.KernelModel(build("kernels", kernel), ridge=ridge)
@@ -117,7 +126,13 @@ def model_of(features: Any, kernel: Any, model: Any, ridge: float | None) -> Mod
 
 def policy_of(policy: Any) -> Policy:
     """Return the policy that data describe."""
-    found: Policy = _described("policy", build("policies", policy), Policy)
+    described: Policy = _described("policy", build("policies", policy), Policy)
+    return described
+
+
+def objective_of(objective: Any) -> Objective:
+    """Return the objective that data describe."""
+    found: Objective = _described("objective", build("objectives", objective), Objective)
     return found
 
 
@@ -131,16 +146,16 @@ def mixed(policy: Policy, share: float, samples: Any) -> Policy:
 
     Its probabilities must be known: what is mixed in for evaluation is of no use without them.
     """
-    own = policy.policy if isinstance(policy, policies.Mixed) else policy
+    inner = policy.policy if isinstance(policy, policies.Mixed) else policy
     if not share:
-        return own
-    closed = not own.random or type(own).law is not Policy.law
-    if not isinstance(own, policies.Repeated) and (samples is not None or not closed):
+        return inner
+    closed = not inner.random or type(inner).law is not Policy.law
+    if not isinstance(inner, policies.Repeated) and (samples is not None or not closed):
         raise ValueError(
-            f"bandit: explore must go with a policy whose probabilities are known, got {own!r:.80}"
+            f"bandit: explore must go with a policy whose probabilities are known, got {inner!r:.80}"
             f"{'' if samples is None else ' with samples'}; write Repeated with it and n"
         )
-    return policies.Mixed(own, share)
+    return policies.Mixed(inner, share)
 
 
 def _described(name: str, value: T, kind: Any) -> T:
@@ -155,12 +170,10 @@ def check_samples(samples: Any) -> None:
         raise ValueError(f"bandit: samples must be {LARGEST} at most, got {_check.short(samples)}")
 
 
-def configuration(
-    actions: Any, model: Model, policy: Policy, samples: int | str | None, seed: int, recalibrate: bool | Recalibrated
-) -> dict[str, Any]:
-    """Return the configuration of a bandit as `events.config` writes it."""
-    check_samples(samples)
-    out = events.config(actions, model, policy, samples, seed, recalibrate)  # type: ignore[arg-type]
+def configuration(actions: Any, model: Model, policy: Policy, **options: Any) -> dict[str, Any]:
+    """Write the configuration of a bandit as `events.config` does."""
+    check_samples(options.get("samples"))
+    out = events.config(actions, model, policy, **options)
     if out["model"] is None or out["policy"] is None:
         raise ValueError("bandit: model and policy must not hold code, got some that do")
     return out

@@ -52,10 +52,14 @@ def test_create_list_inspect_change_retire(api: Api) -> None:
         ({"policy": "LinearModel"}, "type must be one of"),
         ({"samples": 10**9}, "100000 at most"),
         ({"samples": 0}, "samples"),
-        ({"objective": {"type": "CVaR"}}, "not offered"),
+        ({"objective": {"type": "CVar"}}, "type must be one of Mean"),
         ({"default": 1.0}, "must go with wait"),
         ({"wait": -1.0}, "> 0"),
         ({"seed": -1}, ">= 0"),
+        ({"context": []}, "context must have at least one"),
+        ({"context": ["warm", "warm"]}, "'warm' twice"),
+        ({"context": "warm"}, "expected `array | null`"),
+        ({"history": 10}, "history"),
     ],
 )
 def test_a_wrong_configuration_changes_nothing(api: Api, change: dict[str, Any], word: str) -> None:
@@ -68,8 +72,26 @@ def test_limits_of_actions(tmp_path: Path) -> None:
     with served(tmp_path, limits=Limits(actions=3, dimensions=2)) as api:
         api.refused(api.post("/v1/bandits", FARM | {"actions": list("abcd")}), 422, "3 at most")
         api.refused(api.post("/v1/bandits", FARM | {"actions": [[1.0, 2.0, 3.0]]}), 422, "2 entries at most")
+        api.refused(api.post("/v1/bandits", FARM | {"context": list("abc")}), 422, "2 names at most")
         assert api.post("/v1/bandits", FARM).status == 201
         api.refused(api.post("/v1/bandits/farm/actions", {"actions": {"x": [1.0, 2.0]}}), 422, "3 at most")
+
+
+def test_names_of_the_context(api: Api) -> None:
+    made = api.post("/v1/bandits", FARM | {"name": "named", "context": ["warm", "wet"]}).body
+    assert made["context"] == ["warm", "wet"]
+    assert api.get("/v1/bandits/farm").body["context"] is None
+    for name, belief in (("named", {"wet": 1.0, "warm": 20.0}), ("farm", [20.0, 1.0])):
+        decided = api.post(f"/v1/bandits/{name}/decisions", {"id": "d", "belief": belief})
+        assert decided.status == 201, decided.body
+    body = {"reward": 2.0, "context": {"wet": 0.5, "warm": 18.0}}
+    assert api.post("/v1/bandits/named/decisions/d/outcome", body).status == 200
+    assert api.post("/v1/bandits/farm/decisions/d/outcome", {"reward": 2.0, "context": [18.0, 0.5]}).status == 200
+    one, two = (api.post(f"/v1/bandits/{name}/estimate", {"belief": [21.0, 0.3]}).body for name in ("named", "farm"))
+    assert one["actions"] == two["actions"]
+    with api.unchanged():
+        api.refused(api.post("/v1/bandits/named/decisions", {"belief": {"warm": 20.0, "dry": 1.0}}), 422, "wet")
+    check_replay(api.engine.store, api.state)
 
 
 def test_a_wrong_change_changes_nothing(api: Api) -> None:

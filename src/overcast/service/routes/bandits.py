@@ -29,15 +29,18 @@ async def create_bandit(call: Call) -> Reply:
     asked: m.NewBandit = call.body
     if call.key is not None and not call.key.sees(asked.name):
         raise Refusal(403, f"key: may not use this name, got {asked.name!r}", "name")
-    if asked.objective is not None:
-        raise Refusal(422, "bandit: objective is not offered by this version; leave it out", "objective")
-    check_actions(asked.actions, call.service.settings.limits)
+    limits = call.service.settings.limits
+    check_actions(asked.actions, limits)
+    if len(asked.context or ()) > limits.dimensions:
+        raise Refusal(422, f"bandit: context must have {limits.dimensions} names at most, got more", "context")
     check_terms(asked.wait, asked.default)
     with refusing("policy"):
         policy = _explored(spec.policy_of(asked.policy), asked.explore or None, 0.0, asked.samples)
     with refusing():
         model = spec.model_of(asked.features, asked.kernel, asked.model, asked.ridge)
-        config = spec.configuration(asked.actions, model, policy, asked.samples, asked.seed, asked.recalibrate)
+        options = {name: getattr(asked, name) for name in spec.PLAIN}
+        options["objective"] = spec.objective_of(asked.objective)
+        config = spec.configuration(asked.actions, model, policy, **options)
     body = {"event": "create", "config": config, "terms": Terms(asked.wait, asked.default, asked.explain)}
 
     def work(turn: Turn) -> m.BanditInfo:
@@ -73,8 +76,8 @@ async def change_bandit(call: Call) -> Reply:
         life = turn.life(call.bandit)
         policy = None
         if given_policy is not None or share is not None:
-            own = life.bandit.policy if given_policy is None else given_policy
-            policy = _explored(own, share, spec.share_of(life.bandit.policy), life.bandit.samples)
+            chosen = life.bandit.policy if given_policy is None else given_policy
+            policy = _explored(chosen, share, spec.share_of(life.bandit.policy), life.bandit.samples)
         given = {name: getattr(asked, name) for name in ("wait", "default", "explain")}
         terms = structs.replace(life.terms, **{name: value for name, value in given.items() if value is not UNSET})
         check_terms(terms.wait, terms.default, (one.total for one in life.open.values()))
@@ -103,10 +106,10 @@ async def estimate(call: Call) -> Reply:
 
     def work(turn: Turn) -> m.Estimated:
         life = turn.life(call.bandit)
-        found = life.bandit.estimate(belief)
-        if not (np.isfinite(found.mean).all() and np.isfinite(found.width).all()):
+        estimated = life.bandit.estimate(belief)
+        if not (np.isfinite(estimated.mean).all() and np.isfinite(estimated.width).all()):
             raise Refusal(422, "estimate: must be finite, got numbers beyond all bounds; check the belief", "belief")
-        rows = zip(labels(life), found.mean.tolist(), found.width.tolist(), strict=True)
+        rows = zip(labels(life), estimated.mean.tolist(), estimated.width.tolist(), strict=True)
         return m.Estimated([m.EstimatedAction(*row) for row in rows], turn.state.position)
 
     return Reply(200, await call.ask(work, writes=False))
@@ -148,7 +151,7 @@ def labels(life: Life) -> list[Any]:
 
 
 def info(life: Life) -> m.BanditInfo:
-    """Return all that is told about a bandit."""
+    """Describe a bandit in full."""
     bandit, terms = life.bandit, life.terms
     policy = bandit.policy
     actions, learnt = bandit.actions, bandit.learnt
@@ -161,7 +164,9 @@ def info(life: Life) -> m.BanditInfo:
         model=encoded(bandit.model),
         policy=encoded(policy.policy if isinstance(policy, Mixed) else policy),
         samples=bandit.samples,
+        objective=encoded(bandit.state.objective),
         recalibrate=bandit.recalibrated is not None,
+        context=None if bandit.context is None else list(bandit.context),
         correction=_correction(bandit.recalibrated),
         wait=terms.wait,
         default=terms.default,
@@ -171,12 +176,13 @@ def info(life: Life) -> m.BanditInfo:
     )
 
 
-def _correction(found: Recalibrated | None) -> m.Correction | None:
-    if found is None:
+def _correction(corrector: Recalibrated | None) -> m.Correction | None:
+    if corrector is None:
         return None
-    numbers = [one.tolist() for one in (found.bias, found.slope, found.factor)] if found.outcomes else [[], [], []]
+    arrays = (corrector.bias, corrector.slope, corrector.factor)
+    numbers = [one.tolist() if corrector.outcomes else [] for one in arrays]
     factors = [one if math.isfinite(one) else None for one in numbers[2]]
-    return m.Correction(found.outcomes, numbers[0], numbers[1], factors)
+    return m.Correction(corrector.outcomes, numbers[0], numbers[1], factors)
 
 
 def _short(life: Life) -> dict[str, Any]:
