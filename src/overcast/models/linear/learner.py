@@ -57,7 +57,8 @@ class LinearLearner(LastingLearner):
             means, widths = zip(*each, strict=True)
             return Estimate(np.stack(means), np.stack(widths))
         fit, view = self._seeing(view)
-        return Estimate(points.along(view, fit.theta), root(points.quadratic(view, fit.inverse)))
+        mean, square = points.mean_and_square(view, fit.theta, fit.inverse)
+        return Estimate(mean, root(square))
 
     def _apart(self, view: View) -> bool:
         """Return whether each of several beliefs has a fit of its own, so that they must be asked about one by one."""
