@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from overcast._check import Array
-from overcast.beliefs.cloud import Cloud, kind_of, mixed
+from overcast.beliefs.cloud import Cloud, kind_of, mixture
 
 if TYPE_CHECKING:
     from overcast.kernels.base import Kernel
@@ -35,7 +35,7 @@ class Embeddings:
 
     def __init__(self, clouds: Sequence[Cloud]) -> None:
         sizes = [len(cloud.weights) for cloud in clouds]
-        self._cloud = mixed(clouds, np.ones(len(clouds)))
+        self._cloud = mixture(clouds, np.ones(len(clouds)))
         self._starts = np.cumsum([0, *sizes[:-1]], dtype=np.intp)
 
     @classmethod
