@@ -41,7 +41,7 @@ class Quantity:
 
 
 def quantities(path: Path, columns: Sequence[str], patterns: Sequence[str] = ()) -> list[Quantity]:
-    """Return the quantities of a table, by the names of its columns, or by an OUTCOME=PATTERN for each in `patterns`."""
+    """Return the quantities of a table, by the names of its columns, or by OUTCOME=PATTERN in `patterns`."""
     if patterns:
         chosen = [_by_pattern(path, columns, text) for text in patterns]
         for used in ([item.name for item in chosen], [column for item in chosen for column in item.columns]):

@@ -12,7 +12,7 @@ import numpy as np
 from overcast._check import Array
 from overcast._linalg import upper
 from overcast.features.design import Row
-from overcast.features.standard import Frame, Moments, full
+from overcast.features.standard import Frame, Moments, expand_diagonal
 from overcast.models.base import too_large
 from overcast.models.linear.rows import Rows
 from overcast.models.linear.weighted import SCALES, SMALLEST_SIZE, SUMS, Settings, Weighted
@@ -165,7 +165,7 @@ class Averaged(Weighted):
 
     def _move_sums(self, old: Frame, new: Frame) -> None:
         """Bring sums over settled rounds from one set of standard features to another."""
-        before, after = (full(frame.matrix, len(self.leading) + 2).swapaxes(-1, -2) for frame in (old, new))
+        before, after = (expand_diagonal(frame.matrix, len(self.leading) + 2).swapaxes(-1, -2) for frame in (old, new))
         matrix = np.asarray(np.linalg.solve(before, after), dtype=np.float64).swapaxes(-1, -2)
         if len(self.shape) > 1:
             matrix = matrix[..., None, :, :]
