@@ -631,7 +631,7 @@ def test_open_decisions_narrow_what_they_will_tell(
     before = learner.estimate(points, view)
     found = learner.awaiting(waiting, share).estimate(points, view)
     np.testing.assert_allclose(found.mean, before.mean, rtol=1e-12, atol=1e-12)
-    fit, seen = learner._seeing(view)
+    fit, seen = learner._fit_and_view(view)
     weight, d = share * float(fit.state()["weight"]), fit.shape[-1]
     inverse = fit.inverse.reshape(-1, d, d).copy()  # one matrix per block
     for row in waiting:
