@@ -35,7 +35,7 @@ class AnyKernel(ABC):
 
     @abstractmethod
     def terms(self, a: int) -> tuple[Term, ...]:
-        """Split k, for actions in R^a, into pairs of an action kernel and a context kernel; their products add up to k."""
+        """Split k into pairs of an action kernel, for R^a, and a context kernel; their products add up to k."""
 
     def parameters(self) -> tuple[float, ...]:
         """Return the positive numbers that `fit_hyperparameters` may change; none by default."""
@@ -224,5 +224,5 @@ def check_kernel(owner: str, name: str, value: Any, vectors: bool) -> None:
 
 
 def check_joint(owner: str, value: Any) -> None:
-    """Raise TypeError unless the value is a kernel of either kind, which serves as a kernel of actions and contexts."""
+    """Raise TypeError unless this is a kernel of either kind, which can take actions and contexts."""
     check_kernel(owner, "kernel", value, vectors=False)
