@@ -46,7 +46,7 @@ def check_cube(array: Any) -> None:
 
 
 def _advice(shapes: list[tuple[int, ...]]) -> str:
-    """Return what to write for a tuple of arrays of these shapes."""
+    """Return the expression to write for a tuple of arrays of these shapes."""
     first, last = shapes[0], shapes[-1]
     if len(shapes) == 2 and first == last and len(first) == 1:
         pair, members = "for mean and standard deviation", "oc.Ensemble(obj) for two members"

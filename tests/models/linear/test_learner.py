@@ -321,7 +321,7 @@ def test_the_variance_of_every_action_by_enumeration(features: FeatureMap, actio
         evidence = learner.evidence(points, view, index)
         assert _variance(learner, evidence) == pytest.approx(expected[index], rel=1e-9)
         psi = features.expected(actions, belief)[index]
-        np.testing.assert_allclose(fit._seen(evidence.psi), matrix @ psi, rtol=1e-8, atol=1e-9)
+        np.testing.assert_allclose(fit._standardised(evidence.psi), matrix @ psi, rtol=1e-8, atol=1e-9)
     point = learner.view(PointMass(np.ones(C)))
     np.testing.assert_allclose(learner.noise(points, point), np.sqrt(fit.noise2), rtol=1e-12)
 
@@ -636,7 +636,7 @@ def test_open_decisions_narrow_what_they_will_tell(
     inverse = fit.inverse.reshape(-1, d, d).copy()  # one matrix per block
     for row in waiting:
         at = 0 if row.block is None else int(row.block)
-        psi = fit._seen(row.psi)
+        psi = fit._standardised(row.psi)
         u = inverse[at] @ psi
         inverse[at] -= np.outer(u, u) / (1.0 / weight + psi @ u)
     expected = points.quadratic(seen, inverse.reshape(fit.inverse.shape))

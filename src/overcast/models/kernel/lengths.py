@@ -16,7 +16,7 @@ from overcast.models.base import restored
 from overcast.models.kernel.learner import KernelLearner
 from overcast.models.kernel.likelihood import Rounds
 from overcast.models.kernel.past import Past
-from overcast.models.kernel.scales import averaged
+from overcast.models.kernel.scales import estimate_scales
 
 # Only MOST actions or rounds are compared, evenly spaced; fewer rounds, down to FEW, if their beliefs have more than
 # COMPONENTS components in all.
@@ -73,7 +73,7 @@ class Lengths:
         if len(rewards) < FEWEST:
             return
         each = len(learner.past[0].cloud.weights) / len(rewards)
-        at = spaced(len(rewards), min(MOST, max(FEW, int(COMPONENTS / each))))
+        at = evenly_spaced(len(rewards), min(MOST, max(FEW, int(COMPONENTS / each))))
         rounds, y = Rounds(learner, at), rewards[at]
         best = self._log_p(rounds, y, self._powers)
         for move in self._moves():
@@ -84,7 +84,7 @@ class Lengths:
 
     def _log_p(self, rounds: Rounds, rewards: Array, powers: Powers) -> float:
         """Return log evidence plus log prior, up to a constant."""
-        scales = averaged(rounds.gram(self._kernel(powers), slopes=False)[0], rewards)
+        scales = estimate_scales(rounds.gram(self._kernel(powers), slopes=False)[0], rewards)
         if scales is None:
             return 0.0
         logs = [math.log(STEP) * powers[group] for group in self._groups()]
@@ -127,7 +127,7 @@ def typical(means: Array, variances: Array) -> Array:
     varies = spread > CONSTANT * means.mean(axis=0) ** 2
     out = np.full(means.shape[1], IGNORED)
     if varies.any():
-        at, root = spaced(len(means), MOST), np.sqrt(spread[varies])
+        at, root = evenly_spaced(len(means), MOST), np.sqrt(spread[varies])
         x, v = means[at][:, varies] / root, variances[at][:, varies] / spread[varies]
         one, other = np.triu_indices(len(x), 1) if len(x) > 1 else ([0], [0])
         squares = ((x[one] - x[other]) ** 2 + v[one] + v[other]).sum(axis=1)
@@ -147,6 +147,6 @@ def moments(past: Past) -> tuple[Array, Array]:
     return means, np.add.reduceat(weights * squares, starts)
 
 
-def spaced(n: int, most: int) -> NDArray[np.intp]:
+def evenly_spaced(n: int, most: int) -> NDArray[np.intp]:
     """Return at most `most` of n indices, evenly spaced."""
     return np.arange(n) if n <= most else np.linspace(0, n - 1, most).astype(np.intp)

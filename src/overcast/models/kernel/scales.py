@@ -30,7 +30,7 @@ class Scales(NamedTuple):
     log_evidence: float
 
 
-def averaged(gram: Array, rewards: Array) -> Scales | None:
+def estimate_scales(gram: Array, rewards: Array) -> Scales | None:
     """Estimate the scales from rewards (t,) and their kernel matrix K (t, t); return None if all rewards are equal.
 
     y ~ N(m 1, tau^2 (K + lambda I)), where the level m is flat and tau^2 has the prior 1 / tau^2; both are integrated

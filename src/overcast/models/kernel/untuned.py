@@ -25,7 +25,7 @@ from overcast.models.kernel.learner import View as Embedded
 from overcast.models.kernel.lengths import Lengths
 from overcast.models.kernel.likelihood import Rounds
 from overcast.models.kernel.past import room
-from overcast.models.kernel.scales import SMALLEST_SIZE, averaged
+from overcast.models.kernel.scales import SMALLEST_SIZE, estimate_scales
 from overcast.models.prior import CENTRE
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ class UntunedLearner(KeepsRounds):
     """A `KernelLearner` of rewards minus their level, with ridge and noise estimated from the rewards.
 
     y = m + f + noise, where m is flat, f is a Gaussian process with covariance tau^2 k, and tau^2 = noise^2 / lambda.
-    `scales.averaged` estimates noise and lambda at intervals. m has its best value in every round, and the widths
-    include its error. If the model has no kernel, `Lengths` provides one.
+    `scales.estimate_scales` estimates noise and lambda at intervals. m has its best value in every round, and the
+    widths include its error. If the model has no kernel, `Lengths` provides one.
     """
 
     evidence_type = Seen
@@ -211,7 +211,7 @@ class UntunedLearner(KeepsRounds):
         if self._lengths is not None:
             self._lengths.fit(inner, rewards)
         gram = self._gram()
-        scales, reference = averaged(gram, rewards), float(rewards.mean())
+        scales, reference = estimate_scales(gram, rewards), float(rewards.mean())
         ridge = inner.ridge if scales is None else scales.ridge
         with suppress(np.linalg.LinAlgError):  # a kernel that is not positive raises in the next rounds
             self._factorise(gram, ridge, rewards, reference)

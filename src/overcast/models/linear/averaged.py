@@ -69,7 +69,7 @@ class Averaged(Weighted):
 
     @property
     def young(self) -> bool:
-        """Whether estimates should be made `seeing` the belief that they are about."""
+        """Whether estimates should use `seeing` with their belief."""
         return self._make_frame is not None and self._seen_rounds + len(self._unseen) < YOUNG
 
     def seeing(self, moments: Moments) -> Averaged:
@@ -117,7 +117,7 @@ class Averaged(Weighted):
         if self.young:
             self._pause = 1
 
-    def _seen(self, psi: Array) -> Array:
+    def _standardised(self, psi: Array) -> Array:
         return psi if self.frame is None else self.frame.turn_features(psi)
 
     def _of_rows(self, moment: Array) -> Array:

@@ -144,7 +144,7 @@ class Weighted(Fit):
         reward = float(reward) if single else np.asarray(reward, dtype=np.float64)
         at = self._at(row)
         theta, inverse = (self.theta[at], self.inverse[at]) if at else (self.theta, self.inverse)
-        psi = self._seen(row.psi)
+        psi = self._standardised(row.psi)
         u = apply(inverse, psi)
         leverage = dot(psi, u)
         of_context: Any = 0.0
@@ -205,7 +205,7 @@ class Weighted(Fit):
         """Return whether a reward may give a scale to trials without one."""
         return reward != 0.0
 
-    def _seen(self, psi: Array) -> Array:
+    def _standardised(self, psi: Array) -> Array:
         """Convert the features of a row to those of theta."""
         return psi
 
