@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from overcast.bench import own
+from overcast.bench import reference
 from overcast.bench.peers import PEERS
 from overcast.bench.race import race
 from overcast.bench.tasks import Task, _curved, _linear
@@ -26,7 +26,7 @@ def check_peer(package: str) -> None:
     for task in SMALL:
         entries = [entry for entry in peer.entries if task.kind in entry.kinds]
         assert all(entry.package == package for entry in entries)
-        for entry, found in zip(entries, race(task, [*own.ENTRIES, *entries])[3:], strict=True):
+        for entry, found in zip(entries, race(task, [*reference.ENTRIES, *entries])[3:], strict=True):
             assert (found.label, found.rule, found.rounds) == (entry.label, entry.rule, task.steps)
             assert found.seconds > 0.0
             if entry.same:

@@ -1,4 +1,4 @@
-"""Argument checks. Every error is one line: owner, parameter, what was expected, and what came."""
+"""Argument checks. Every error is one line: owner, parameter, expected, got."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 
-# Longest id that a decision may have.
+# Longest id of a decision.
 MAX_TEXT = 1000
 #: most draws of a belief in one round
 MAX_SAMPLES = 1_000_000
 
-# Weights that were read from text files rarely sum to one to the last bit.
+# Weights from text files rarely sum to one to the last bit.
 WEIGHT_TOLERANCE = 1e-6
 
 
@@ -30,7 +30,7 @@ def array(owner: str, name: str, value: ArrayLike, shape: Sequence[int | str]) -
 
 
 def checked(owner: str, name: str, out: Array, shape: Sequence[int | str]) -> Array:
-    """Make `out` itself read-only and return it, after the checks of `array`; for arrays that nobody else holds."""
+    """Run the checks of `array` on `out` without a copy, make it read-only, and return it."""
     expected = tuple(shape)
     fits = out.ndim == len(expected) and all(
         isinstance(want, str) or want == got for want, got in zip(expected, out.shape, strict=False)
@@ -46,7 +46,7 @@ def checked(owner: str, name: str, out: Array, shape: Sequence[int | str]) -> Ar
 
 
 def read_only(out: Array) -> Array:
-    """Make the array itself read-only, and return it."""
+    """Make an array read-only in place, and return it."""
     out.setflags(write=False)
     return out
 
@@ -133,7 +133,7 @@ def table(owner: str, name: str, frame: Any) -> Array:
 
 
 def cut(text: object, room: int) -> str:
-    """Return a text as one line of at most `room` characters; the middle is left out, as long names differ at the end.
+    """Shorten a text to one line of at most `room` characters, without its middle, as long names differ at the end.
 
     Examples
     --------
@@ -157,14 +157,14 @@ def weights(owner: str, value: ArrayLike | None, n: int) -> Array:
         total = float(out.sum())
         if abs(total - 1.0) > WEIGHT_TOLERANCE:
             raise ValueError(f"{owner}: weights must sum to 1, got a sum of {total:.6g}; divide by it")
-        # Weights that already sum to one up to round-off stay as they are, so that saving and loading changes nothing.
+        # Weights that sum to one up to round-off are not changed, so that saving and loading changes nothing.
         if abs(total - 1.0) > n * np.finfo(np.float64).eps:
             out /= total
     return read_only(out)
 
 
 def labels(owner: str, name: str, value: ArrayLike, n: int) -> NDArray[np.intp]:
-    """Return `n` labels, all whole numbers or all names, as indices into the sorted distinct labels."""
+    """Return `n` labels, all integers or all strings, as indices into the sorted distinct labels."""
     raw = np.asarray(value, dtype=object)
     if raw.shape != (n,):
         raise ValueError(f"{owner}: {name} must have shape ({n},), got {_axes(raw.shape)}")
@@ -189,7 +189,7 @@ def _axes(shape: Sequence[int | str]) -> str:
 
 
 def short(value: object) -> str:
-    """Return the type and the value on one line of bounded length, for error messages."""
+    """Return type and value on one line of bounded length, for error messages."""
     try:
         text = repr(value).replace("\n", " ")
     except RecursionError:
@@ -222,7 +222,7 @@ def distinct_names(owner: str, name: str, value: Any, n: int | None = None) -> t
 
 
 def name(owner: str, value: Any) -> Any:
-    """Return the name of an action if JSON gives it back as it is: a string or a finite number."""
+    """Return the name of an action; raise TypeError unless JSON preserves it: a string or a finite number."""
     plain = value.item() if isinstance(value, np.generic) else value
     if (
         isinstance(plain, bool)

@@ -1,4 +1,4 @@
-"""Names that users of other packages try first, and what to write instead."""
+"""Suggestions for names that users of other packages try first."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CLASSES: dict[str, str] = {
     "Dirac": "oc.PointMass(c)",
 }
 
-#: arguments without a default -> what may be written for them
+#: arguments without a default -> an example
 ARGUMENTS = {
     "features": "oc.features.Bilinear()",
     "model": "oc.LinearModel(oc.features.Bilinear())",
@@ -39,7 +39,7 @@ ARGUMENTS = {
 
 
 def instance(kind: type) -> str:
-    """Return how an instance of a class may be written.
+    """Return an expression for an instance of a class.
 
     Examples
     --------
@@ -47,14 +47,14 @@ def instance(kind: type) -> str:
     >>> instance(UCB), instance(LinearModel)
     ('oc.UCB()', 'oc.LinearModel(oc.features.Bilinear())')
     """
-    needed = [name for name, one in inspect.signature(kind).parameters.items() if one.default is one.empty]
+    needed = [name for name, item in inspect.signature(kind).parameters.items() if item.default is item.empty]
     shown = ", ".join(ARGUMENTS.get(name, name) for name in needed)
     known = getattr(sys.modules.get("overcast"), kind.__name__, None) is kind
     return f"{'oc.' if known else ''}{kind.__name__}({shown})"
 
 
 def method(name: str) -> AttributeError:
-    """Return the error about an attribute that bandits do not have.
+    """Return the error for an unknown attribute of a bandit, with a suggestion.
 
     Examples
     --------
@@ -66,9 +66,9 @@ def method(name: str) -> AttributeError:
 
 
 def public(name: str, modules: dict[str, ModuleType]) -> AttributeError:
-    """Return the error about a name that the package does not have.
+    """Return the error for an unknown name of the package, with a suggestion.
 
-    modules : parts of the package by name, in one of which it may stand
+    modules : modules of the package by name, to search for it
     """
     home = next((part for part, module in modules.items() if name in getattr(module, "__all__", ())), None)
     known = f"oc.{home}.{name}" if home else CLASSES.get(name)

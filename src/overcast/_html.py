@@ -1,4 +1,4 @@
-"""Short tables of HTML for notebooks: no script, everything escaped, and colours that are the page's own."""
+"""HTML tables for notebooks: escaped, without scripts, in the page's colours."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ _LINE = "border: 0; border-bottom: 1px solid rgba(128, 128, 128, 0.4); padding: 
 
 
 def numbers(*values: float) -> list[str]:
-    """Return numbers as short texts."""
+    """Format numbers to four digits."""
     return [f"{value:.4g}" for value in values]
 
 
 def table(
     title: str, head: Sequence[str], rows: Sequence[Sequence[str]], note: str = "", bold: int | None = None
 ) -> str:
-    """Return a title, a table and a note below it; without a head all columns are set to the left.
+    """Return a title, a table and a note as HTML; without a head all columns are flush left.
 
-    bold : the row that is set in bold type
+    bold : index of the bold row
     """
     parts = [f'<div style="margin: 0.3em 0"><strong>{escape(title)}</strong></div>']
     if rows:

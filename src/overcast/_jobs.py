@@ -1,4 +1,4 @@
-"""Run jobs here or on an executor and keep every result in a file, so that an interrupted run resumes."""
+"""Run jobs here or on an executor, and store every result in a file, so that an interrupted run resumes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Job = TypeVar("Job")
 Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
 Arrays = dict[str, np.ndarray[Any, Any]]
-#: what to call after each job
+#: called after each job
 Done = Callable[[], object]
 
 
 class Workers(Executor):
-    """An executor that says how many calls it runs at once."""
+    """An executor that knows how many calls it runs at once."""
 
     def __init__(self, executor: Executor, number: Callable[[], int]) -> None:
         self.number = number
@@ -43,31 +43,31 @@ def resume(
     executor: Executor | None,
     done: Done,
 ) -> list[Arrays]:
-    """Return the result of every job, in the order of the jobs.
+    """Run the jobs without a stored result; return all results in the order of the jobs.
 
-    A job whose file holds the arrays named in `needed` is not computed again. The others are computed on the executor,
-    or here one after the other if it is None, and written to their files. `done` is called after each job.
+    A job whose file holds the arrays `needed` is not run again. The others run on the executor, or here if it is None,
+    and their results are written to their files. `done` is called after each job.
 
-    The executor is given no more jobs than it can begin at once: its `number` if it is `Workers`, else the number of
-    cores. On an interrupt or a failure, these are finished and kept, and no others are begun.
+    The executor gets no more jobs than it can start immediately: its `number` if it is `Workers`, else the number of
+    cores. On an interrupt or a failure, these are finished and stored, and no others start.
     """
-    found: dict[Path, Arrays] = {}
+    results: dict[Path, Arrays] = {}
 
     def keep(path: Path, arrays: Arrays) -> None:
         _storage.write_arrays(path, arrays)
-        found[path] = arrays
+        results[path] = arrays
 
     for path in jobs:
         kept = _storage.read_arrays(path, needed)
         if kept is not None:
-            found[path] = kept
+            results[path] = kept
             done()
-    missing = {path: job for path, job in jobs.items() if path not in found}
+    missing = {path: job for path, job in jobs.items() if path not in results}
     if executor is None:
         for path, job in missing.items():
             keep(path, _result(partial(work, job)))
             done()
-        return [found[path] for path in jobs]
+        return [results[path] for path in jobs]
     workers = executor if isinstance(executor, Workers) else Workers(executor, lambda: os.cpu_count() or 1)
     waiting, under_way = iter(missing.items()), dict[Future[Arrays], Path]()
     try:
@@ -86,11 +86,11 @@ def resume(
         for future, path in under_way.items():
             if future.exception() is None:
                 keep(path, future.result())
-    return [found[path] for path in jobs]
+    return [results[path] for path in jobs]
 
 
 def _result(job: Callable[[], Arrays]) -> Arrays:
-    """Return the result of a job. A pipe that breaks in it is not the output of a command, whose reader went away."""
+    """Run a job; turn its broken pipe into a RuntimeError, as it is not that of the command's output."""
     try:
         return job()
     except BrokenPipeError as error:

@@ -1,4 +1,4 @@
-"""Linear algebra for any leading axes. Without them, plain calls cost a third of the general ones."""
+"""Linear algebra for any leading axes, with faster calls for none."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def apply(matrix: Array, vector: Array) -> Array:
 
 
 def dot(left: Array, right: Array) -> float | Array:
-    """Return the inner product along the last axis, a plain number for two vectors; infinite if it overflows."""
+    """Return the inner product along the last axis, a float for two vectors; infinite on overflow."""
     if left.ndim == 1:
         return float(ddot(left, right))
     with np.errstate(over="ignore"):  # BLAS does not warn either
@@ -43,14 +43,14 @@ def at_most(value: float | Array, limit: float) -> bool:
 
 
 def root(squares: Array) -> Array:
-    """Return the square root in place; rounding may have left a square just below zero."""
+    """Take the square root in place, with slightly negative squares as zero."""
     np.maximum(squares, 0.0, out=squares)
     return np.sqrt(squares, out=squares)
 
 
 @lru_cache(maxsize=64)
 def triangle(d: int) -> tuple[Indices, Indices, Array]:
-    """Return rows and columns of the upper triangle, and how often each entry occurs in the matrix; all read-only."""
+    """Return rows, columns and multiplicities (1 or 2) of the upper triangle's entries, read-only."""
     i, j = np.triu_indices(d)
     out = i, j, np.where(i == j, 1.0, 2.0)
     for array in out:
@@ -60,7 +60,7 @@ def triangle(d: int) -> tuple[Indices, Indices, Array]:
 
 @lru_cache(maxsize=64)
 def _places(d: int) -> Indices:
-    """Return where the matrix, row after row, holds the upper triangle."""
+    """Return the flat indices of the upper triangle."""
     i, j, _ = triangle(d)
     return np.asarray(i * d + j)
 
@@ -74,7 +74,7 @@ def upper(matrix: Array) -> Array:
 
 
 def folded(matrix: Array) -> Array:
-    """Return the upper triangle with the lower one added to it: its product with `upper(other)` is tr(matrix other).
+    """Return the upper triangle plus the lower one, whose product with `upper(other)` is tr(matrix other).
 
     Examples
     --------

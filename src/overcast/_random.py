@@ -1,4 +1,4 @@
-"""Random numbers that follow from a seed and a number, whatever else was drawn before."""
+"""Random numbers determined by a seed and the number of a decision, independent of earlier draws."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import numpy as np
 
 from overcast import _check
 
-#: number of hexadecimal digits of the seed in a record: key (32), number (16) and repetition (16)
+#: hexadecimal digits of the seed in a record: key (32), number (16) and repetition (16)
 DIGITS = 64
-# What is drawn: the belief of a decision, its policy, the belief of a round that somebody else decided, or whether a
-# decision is taken at random.
+# Kinds of draws: the belief of a decision, its policy, the belief of a round decided elsewhere, and whether to decide
+# at random.
 BELIEF, POLICY, OBSERVATION, UNIFORM = 0, 1, 2, 3
 
 
 class Stream:
-    """One generator that can be set to the draws of any decision.
+    """A generator that can be set to the draws of any decision.
 
-    Philox turns a key and a counter into random numbers. The key follows from the seed of a bandit or a trial. The
-    upper words of the counter hold the number of a decision, so that its draws depend on nothing else. Setting a
-    counter takes a tenth of the time that a new generator takes.
+    Philox turns a key and a counter into random numbers. The key is derived from the seed of a bandit or a trial. The
+    upper words of the counter hold the number of a decision, so that its draws depend on nothing else. Setting the
+    counter takes a tenth of the time of a new generator.
 
     Examples
     --------
@@ -36,14 +36,14 @@ class Stream:
         sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
         self._use(sequence.generate_state(2, np.uint64))
 
-    #: number that `at` takes in place of the one that it is given; None to take that
+    #: replaces the number passed to `at`, unless None
     fixed: int | None = None
 
     def _use(self, key: Any) -> None:
         self._words = key
         #: the key in hexadecimal digits
         self.key = "".join(f"{int(word):016x}" for word in key)
-        self._generator: np.random.Generator | None = None  # made when it is asked for: most decisions draw nothing
+        self._generator: np.random.Generator | None = None  # created on demand, as most decisions draw nothing
 
     def _start(self) -> np.random.Generator:
         self._bits = np.random.Philox(key=self._words)
@@ -62,7 +62,7 @@ class Stream:
         return out
 
     def at(self, number: int, repetition: int = 0, kind: int = BELIEF) -> np.random.Generator:
-        """Return the generator of this stream at some draws of a decision; the next call moves it."""
+        """Return the generator, set to the draws of a decision; the next call resets it."""
         generator = self._generator or self._start()
         counter = self._counter
         counter[1], counter[2], counter[3] = kind, repetition, self.number(number)
@@ -70,11 +70,11 @@ class Stream:
         return generator
 
     def number(self, number: int) -> int:
-        """Return the number whose draws a decision with this number takes."""
+        """Return the number of the draws for a decision."""
         return number if self.fixed is None else self.fixed
 
     def named(self, name: str) -> Stream:
-        """Return the stream that follows from this one and a name, with the same draws for every decision."""
+        """Derive a stream by a name, with the same draws for every decision."""
         key = hashlib.blake2b(name.encode(errors="surrogatepass"), key=self.key.encode(), digest_size=16)
         out = Stream.of(key.hexdigest())
         out.fixed = 0
@@ -82,7 +82,7 @@ class Stream:
 
     @classmethod
     def of_seed(cls, seed: str) -> Stream:
-        """Return the stream with the draws of the decision whose record has this seed, whichever it is asked for."""
+        """Return the stream that always gives the draws of the decision with this seed in its record."""
         out = cls.of(seed[:32])
         out.fixed = int(seed[32:48], 16)
         return out
@@ -92,7 +92,7 @@ class Stream:
 
 
 def drawn_by(seed: Any) -> np.random.Generator:
-    """Return a generator at the draws of the belief of the decision whose record has this seed."""
+    """Return a generator at the belief's draws for the decision with this seed in its record."""
     if not isinstance(seed, str) or len(seed) != DIGITS:
         raise ValueError(f"Decision: seed must have {DIGITS} hexadecimal digits, got {_check.short(seed)}")
     try:

@@ -1,4 +1,4 @@
-"""Named tuples of arrays: evidence is packed to a file, and picked by a mask, without knowing what it holds.
+"""Generic operations on evidence, which is a named tuple of arrays: packing for files, and selection by a mask.
 
 A record is a number, an array, None, a named tuple of records, or a tuple of them.
 """
@@ -20,10 +20,10 @@ _hints = functools.cache(typing.get_type_hints)
 
 
 def pack(records: Sequence[Any]) -> Arrays:
-    """Return records of one type as arrays, one for each leaf, named by its path such as "view.clouds.0.weights".
+    """Pack records of one type into arrays, one for each leaf, named by its path such as "view.clouds.0.weights".
 
-    Leaves of one shape are stacked. Leaves of several shapes, or absent in some records, are put one after the other,
-    with their shapes beside them under "<path>.shape".
+    Leaves of one shape are stacked. Leaves of several shapes, or absent in some records, are concatenated, with their
+    shapes under "<path>.shape".
     """
     leaves: dict[str, list[Any]] = {}
     for n, record in enumerate(records):
@@ -46,9 +46,9 @@ def pack(records: Sequence[Any]) -> Arrays:
 
 
 def unpack(kind: Any, arrays: Arrays, n: int, known: Mapping[str, Any] | None = None) -> list[Any]:
-    """Return n records of a type from what `pack` made of them; the type's annotations say what each leaf is.
+    """Undo `pack`: build n records of a type, by the type's annotations.
 
-    `known` gives the types at some paths, where the annotation leaves them open.
+    `known` maps paths to types where the annotation leaves them open.
     """
     columns = {path: _column(path, arrays, n) for path in arrays if not path.endswith(".shape")}
     builder = _Builder(columns, known or {})
@@ -59,9 +59,9 @@ def unpack(kind: Any, arrays: Arrays, n: int, known: Mapping[str, Any] | None = 
 
 
 def where(mask: np.ndarray[Any, np.dtype[np.bool_]], yes: Any, no: Any) -> Any:
-    """Return the records of r trials from one of two, by a mask (r,); arrays have a leading axis r.
+    """Select the records of r trials from one of two by a mask (r,), like `numpy.where`.
 
-    A list holds one record for each trial, of any type.
+    Arrays have a leading axis r; a list holds one record of any type for each trial.
     """
     if isinstance(yes, list):
         return [a if shown else b for shown, a, b in zip(mask, yes, no, strict=True)]
@@ -91,7 +91,7 @@ def _like(record: tuple[Any, ...], values: list[Any]) -> Any:
 
 
 def _shapes(values: Sequence[Any]) -> np.ndarray[Any, Any]:
-    """Return a row for each value: its number of axes, -1 where it is absent, and their lengths."""
+    """Return a row for each value: its number of axes, -1 if absent, and its shape."""
     shapes = [None if value is None else np.shape(value) for value in values]
     out = np.full((len(values), 1 + max(len(shape) for shape in shapes if shape is not None)), -1)
     for row, shape in zip(out, shapes, strict=True):
@@ -101,7 +101,7 @@ def _shapes(values: Sequence[Any]) -> np.ndarray[Any, Any]:
 
 
 def _column(path: str, arrays: Arrays, n: int) -> list[Any]:
-    """Return the leaf of every record, None where it is absent."""
+    """Return the leaf at a path of every record, None where absent."""
     values = arrays[path]
     if f"{path}.shape" not in arrays:
         if len(values) != n:
@@ -118,7 +118,7 @@ def _column(path: str, arrays: Arrays, n: int) -> list[Any]:
 
 
 class _Builder:
-    """Puts records together from the leaves of all of them."""
+    """Builds records from the leaves of all of them."""
 
     def __init__(self, columns: dict[str, list[Any]], known: Mapping[str, Any]) -> None:
         self._columns = columns
@@ -131,7 +131,7 @@ class _Builder:
         return any(self._columns[key][i] is not None for key in below)
 
     def build(self, kind: Any, path: str, i: int) -> Any:
-        """Return the record of this type at a path, for entry i."""
+        """Build the record of this type at a path, for entry i."""
         kind, optional = self._known.get(path, kind), False
         if typing.get_origin(kind) in (typing.Union, types.UnionType):
             kind, optional = next(option for option in typing.get_args(kind) if option is not type(None)), True
@@ -144,8 +144,8 @@ class _Builder:
             return kind(*(self.build(hints[name], f"{prefix}{name}", i) for name in kind._fields))
         if typing.get_origin(kind) is tuple:
             item = typing.get_args(kind)[0]
-            there = itertools.takewhile(lambda j: self._has(f"{prefix}{j}", i), itertools.count())
-            return tuple(self.build(item, f"{prefix}{j}", i) for j in there)
+            present = itertools.takewhile(lambda j: self._has(f"{prefix}{j}", i), itertools.count())
+            return tuple(self.build(item, f"{prefix}{j}", i) for j in present)
         path = path or "value"
         if path not in self._columns:
             raise ValueError(f"{path} is missing")

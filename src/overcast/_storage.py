@@ -1,4 +1,4 @@
-"""Files of arrays and JSON, never pickle."""
+"""Read and write files of arrays and JSON, without pickle."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from overcast._files import replacing
 
 FORMAT = "overcast-bandit"
 VERSION = 6
-#: versions that can be read
+#: readable versions
 READABLE = (3, 4, 5, 6)
 #: the array that holds the JSON text
 HEADER = "header"
@@ -39,7 +39,7 @@ Arrays = dict[str, np.ndarray[Any, Any]]
 
 
 def config(value: Any) -> Any:
-    """Return a model or policy as JSON data, or None if it holds a function or a class from outside the package."""
+    """Return a model or policy as JSON data, None if it holds a function or a class from outside the package."""
     try:
         return _encode(value)
     except TypeError:
@@ -47,12 +47,12 @@ def config(value: Any) -> Any:
 
 
 def from_config(data: Any) -> Any:
-    """Return the model or policy that `config` described; None for one that it could not."""
+    """Rebuild a model or policy from what `config` returned, None from None."""
     return _decode(data)
 
 
 def given_or_stored(path: str, name: str, given: Any, data: Any) -> Any:
-    """Return the model or policy that the user passed, else the one that the file at `path` describes."""
+    """Return the user's model or policy, else the one in the file at `path`; raise ValueError if they differ."""
     with damage(path):
         stored = _decode(data)
     if given is None and stored is None:
@@ -71,8 +71,8 @@ def _encode(value: Any) -> Any:
         home = [key for key, module in _MODULES.items() if getattr(module, name, None) is type(value)]
         if not home:
             raise TypeError
-        own = {field.name: _encode(getattr(value, field.name)) for field in dataclasses.fields(value)}
-        return {"type": f"{home[0]}.{name}", **own}
+        parameters = {field.name: _encode(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {"type": f"{home[0]}.{name}", **parameters}
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, tuple):
@@ -93,22 +93,22 @@ def _decode(data: Any) -> Any:
 
 
 def check_names(names: Sequence[Any] | None) -> list[Any] | None:
-    """Return the names if JSON gives them back as they are."""
+    """Return the names as a list; raise TypeError unless JSON preserves them."""
     return None if names is None else [_check.name("Bandit: save", name) for name in names]
 
 
 def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: Arrays) -> None:
-    """Write header and arrays to one file, whole or not at all."""
+    """Write header and arrays to one file, atomically."""
     folder = os.path.dirname(os.fspath(path)) or "."
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"Bandit: path must be in a folder that exists, got {os.fspath(path)}")
-    parts = packed(header, arrays)
+    parts = pack(header, arrays)
     with replacing(path) as file:
         _save(file, parts)
 
 
-def packed(header: dict[str, Any], arrays: Arrays) -> Arrays:
-    """Return all that a file holds; raise ValueError for numbers that `read` would refuse."""
+def pack(header: dict[str, Any], arrays: Arrays) -> Arrays:
+    """Return the content of a file as arrays; raise ValueError for numbers that `read` would refuse."""
     for name, values in arrays.items():
         if not np.isfinite(values).all():
             raise ValueError(
@@ -119,9 +119,9 @@ def packed(header: dict[str, Any], arrays: Arrays) -> Arrays:
 
 
 def to_bytes(header: dict[str, Any], arrays: Arrays) -> bytes:
-    """Return the content of the file."""
+    """Return the content of a file as bytes."""
     out = io.BytesIO()
-    _save(out, packed(header, arrays))
+    _save(out, pack(header, arrays))
     return out.getvalue()
 
 
@@ -130,13 +130,13 @@ def _save(file: IO[bytes], arrays: Arrays) -> None:
 
 
 def write_arrays(path: str | os.PathLike[str], arrays: Arrays) -> None:
-    """Write arrays to one file, whole or not at all."""
+    """Write arrays to one file, atomically."""
     with replacing(path) as file:
         _save(file, arrays)
 
 
 def read_arrays(path: str | os.PathLike[str], needed: Sequence[str]) -> Arrays | None:
-    """Return the arrays that `write_arrays` left, or None if no readable file there has all of `needed`."""
+    """Read the arrays of `write_arrays`; return None unless there is a readable file with all of `needed`."""
     try:
         with open(path, "rb") as raw, zipfile.ZipFile(raw) as archive:
             arrays = {info.filename.removesuffix(".npy"): _array(archive, info) for info in _members(raw, archive)}
@@ -146,9 +146,9 @@ def read_arrays(path: str | os.PathLike[str], needed: Sequence[str]) -> Arrays |
 
 
 def read(path: str, file: IO[bytes], wanted: Callable[[str], bool]) -> tuple[dict[str, Any], Arrays]:
-    """Read a file that `write` wrote, of this version or an earlier one, after checking every byte of it.
+    """Read a file of `write`, of this version or an earlier one, after checking every byte.
 
-    wanted : says of the name of an array whether a bandit may have it
+    wanted : returns whether a bandit may have an array of this name
     """
     with damage(path):
         if not zipfile.is_zipfile(file):
@@ -181,21 +181,21 @@ def read(path: str, file: IO[bytes], wanted: Callable[[str], bool]) -> tuple[dic
 
 
 def _members(file: IO[bytes], archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
-    """Return the members of an archive that are as long as they say, and together no longer than the file."""
-    found = archive.infolist()
+    """Return the members of an archive; raise ValueError if their stated sizes are inconsistent with the file."""
+    members = archive.infolist()
     length = file.seek(0, os.SEEK_END)
-    if len({info.filename for info in found}) < len(found):
+    if len({info.filename for info in members}) < len(members):
         raise ValueError("it holds two arrays of one name")
-    if any(info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size for info in found):
+    if any(info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size for info in members):
         raise ValueError("it is compressed, which save() never does")
-    if sum(info.file_size for info in found) > length:
+    if sum(info.file_size for info in members) > length:
         raise ValueError("its arrays are longer than the file")
-    return found
+    return members
 
 
 def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray[Any, Any]:
-    """Return an array, after checking all of its bytes, and that they are as many as its shape says."""
-    content = archive.read(info)  # the whole member, whose checksum is compared at its end
+    """Read an array, after checking its bytes and their number."""
+    content = archive.read(info)  # reading the whole member compares its checksum
     raw = io.BytesIO(content)
     version = np.lib.format.read_magic(raw)
     read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
@@ -210,7 +210,7 @@ def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray[Any, A
 
 @contextlib.contextmanager
 def damage(path: str, source: str = "a file that save() wrote") -> Iterator[None]:
-    """Turn whatever a broken file, or other data from `source`, provokes into one clear error."""
+    """Turn any error by a damaged file, or by other data from `source`, into one clear ValueError."""
     try:
         yield
     except Exception as error:  # one flipped bit can ask for a password, a compression method, any amount of memory

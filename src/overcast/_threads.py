@@ -1,4 +1,4 @@
-"""Hold BLAS at one thread. Products of this package's size gain nothing from more, and on busy cores lose much."""
+"""Limit BLAS to one thread. Products of this package's size gain nothing from more, and lose much on busy cores."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-#: functions that get and set the number of threads of one library
+#: functions that get and set a library's number of threads
 Library = tuple[Callable[[], int], Callable[[int], object]]
 
-# The libraries read these when they load, so their values at import are the ones that count.
+# The libraries read these when they load.
 NAMES = ("OPENBLAS", "OPENBLAS_DEFAULT", "GOTO", "OMP", "MKL", "BLIS", "FLEXIBLAS")
 VARIABLES = tuple(f"{name}_NUM_THREADS" for name in NAMES)
 CHOSEN_BY_USER = any(os.environ.get(name) for name in VARIABLES)
 
 
 class Hold:
-    """Hold libraries at one thread from when the first caller enters until the last caller leaves."""
+    """A context manager that limits libraries to one thread until the last concurrent caller leaves."""
 
     def __init__(self, libraries: Sequence[Library]) -> None:
         self._libraries = libraries
@@ -40,14 +40,14 @@ class Hold:
             self._callers -= 1
             if self._callers == 0:
                 for (get, put), number in self._former:
-                    if get() == 1:  # otherwise somebody else has set another number meanwhile, which stays
+                    if get() == 1:  # otherwise another number was set meanwhile, which stays
                         put(number)
 
 
 class ThreadHold(Hold, threading.local):
-    """Hold libraries for the calling thread alone. MKL, and OpenBLAS on OpenMP, keep one number per calling thread.
+    """A `Hold` for the calling thread alone, as MKL, and OpenBLAS on OpenMP, have one number per thread.
 
-    A library with one number per process ends with its former number too: the caller that changed it restores it.
+    A library with one number per process is restored too, by the caller that changed it.
     """
 
 
@@ -56,14 +56,14 @@ _building = threading.Lock()
 
 
 def one_thread() -> AbstractContextManager[None]:
-    """Return a context manager that holds all BLAS libraries at one thread, and then restores their former numbers.
+    """Return a context manager that limits all BLAS libraries to one thread, and then restores their numbers.
 
-    It does nothing if the user has set one of VARIABLES. It may be nested, and shared by threads. The numbers of most
-    libraries belong to the process: they stay at one until the last caller of any thread has left.
+    It does nothing if the user has set one of VARIABLES. It may be nested, and shared by threads. Most libraries have
+    one number per process, which stays at one until the last caller of any thread has left.
     """
     global _hold
     if _hold is None:
-        with _building:  # with two holds, the one that leaves first would restore the numbers under the other
+        with _building:  # of two holds, the first to leave would restore the numbers under the other
             if _hold is None:
                 _hold = _build()
     return _hold
@@ -72,20 +72,20 @@ def one_thread() -> AbstractContextManager[None]:
 def _build() -> AbstractContextManager[None]:
     if CHOSEN_BY_USER:
         return nullcontext()
-    # NumPy and SciPy each bring a BLAS. The search below finds a library only once it is loaded.
+    # NumPy and SciPy each bring a BLAS, which threadpoolctl finds once it is loaded.
     import scipy.linalg.blas
     import scipy.linalg.lapack  # noqa: F401
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
-    found = ThreadpoolController().select(user_api="blas").lib_controllers
-    shared = all(library.internal_api == "openblas" and library.threading_layer != "openmp" for library in found)
+    controllers = ThreadpoolController().select(user_api="blas").lib_controllers
+    shared = all(library.internal_api == "openblas" and library.threading_layer != "openmp" for library in controllers)
     if shared:
-        return Hold([_openblas(library) for library in found])
-    return ThreadHold([(library.get_num_threads, library.set_num_threads) for library in found])
+        return Hold([_openblas(library) for library in controllers])
+    return ThreadHold([(library.get_num_threads, library.set_num_threads) for library in controllers])
 
 
 def _openblas(controller: Any) -> Library:
-    """Return OpenBLAS's own functions.
+    """Return OpenBLAS's functions.
 
     The controller's set_num_threads does nothing in a second thread while the first one that called it lives. PyDLL
     keeps the interpreter lock: to get it back from a busy thread may take milliseconds.
@@ -96,7 +96,7 @@ def _openblas(controller: Any) -> Library:
 
 
 def _forget() -> None:
-    """Build a new hold when it is needed: another thread may have held a lock while the process forked."""
+    """Discard the hold after a fork, as another thread may have held its lock."""
     global _hold, _building
     _hold, _building = None, threading.Lock()
 

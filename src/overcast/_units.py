@@ -1,4 +1,4 @@
-"""Unit vectors that only tell actions apart, by the place of their one: they are never written out unless needed."""
+"""Unit vectors stored by the index of their 1, which label actions without an array (k, k)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from overcast._check import Array
 
 
 class Units:
-    """k unit vectors with `size` entries: row i is one at place[i], and zero elsewhere.
+    """k unit vectors with `size` entries: row i is 1 at place[i], and 0 elsewhere.
 
-    It has the shape, the rows and the equality of the array (k, size), and becomes it by `numpy.asarray`.
+    It has the shape and the rows of the array (k, size), to which `numpy.asarray` converts it.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class Units:
         return out
 
     def widened(self, size: int) -> Units:
-        """Return the same vectors with zeros appended."""
+        """Append zeros to each vector, up to `size` entries."""
         return Units(self.place, size)
 
 
@@ -56,15 +56,15 @@ class Units:
 Vectors = Array | Units
 
 
-def same_vectors(one: Vectors, other: Vectors) -> bool:
+def same_vectors(left: Vectors, right: Vectors) -> bool:
     """Return whether two sets of vectors are equal, row by row."""
-    if isinstance(one, Units) and isinstance(other, Units):
-        return one.size == other.size and np.array_equal(one.place, other.place)
-    return one.shape == other.shape and np.array_equal(np.asarray(one), np.asarray(other))
+    if isinstance(left, Units) and isinstance(right, Units):
+        return left.size == right.size and np.array_equal(left.place, right.place)
+    return left.shape == right.shape and np.array_equal(np.asarray(left), np.asarray(right))
 
 
 class Points:
-    """k actions (k, a), prepared for questions; what it holds beside the vectors is private to who prepared it.
+    """k actions (k, a), prepared for questions; subclasses hold what their learner precomputes.
 
     Examples
     --------

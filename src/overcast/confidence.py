@@ -48,7 +48,7 @@ class Confidence(ABC):
     norm: float = 1.0
     reward_range: float | None = None
 
-    #: the simulation setting that the theorem is about, and the samples= that it needs
+    #: the simulation setting of the theorem, and the `samples=` that it needs
     setting: ClassVar[str]
     samples: ClassVar[str | None] = None
 
@@ -62,18 +62,18 @@ class Confidence(ABC):
 
     @property
     def proxy(self) -> float:
-        """rho, the subgaussian scale of noise and hidden context together: sqrt(4 + sigma^2) as printed, for norm 1."""
+        """rho, the joint subgaussian scale of noise and hidden context: sqrt(4 + sigma^2) as printed, for norm 1."""
         hidden = 2.0 * self.norm if self.reward_range is None else self.reward_range / 2.0
         return math.hypot(hidden, self.noise)
 
     @property
     def span(self) -> float:
-        """Length of the interval that holds all rewards."""
+        """The length of the interval that holds all rewards."""
         return 2.0 * self.norm if self.reward_range is None else self.reward_range
 
     @abstractmethod
     def beta(self, progress: Progress) -> Array:
-        """Return beta_t, given the progress before round t."""
+        """Return beta_t from the progress before round t."""
 
     @abstractmethod
     def regret_bound(self, progress: Progress, beta: Array) -> Array:
@@ -98,9 +98,9 @@ class Expected(Confidence):
         return _ellipsoid(self.proxy, self.delta / 2, progress) + _root_ridge(progress) * self.norm
 
     def regret_bound(self, progress: Progress, beta: Array) -> Array:
-        """beta_T sqrt(8 T log(det V_T / det V_0)) + 4 sqrt(2 T log(4 / delta))."""
-        luck = 2.0 * self.span * np.sqrt(2 * progress.round * math.log(4 / self.delta))
-        return _ucb_regret(progress, beta) + luck
+        """Return beta_T sqrt(8 T log(det V_T / det V_0)) + 4 sqrt(2 T log(4 / delta))."""
+        deviation = 2.0 * self.span * np.sqrt(2 * progress.round * math.log(4 / self.delta))
+        return _ucb_regret(progress, beta) + deviation
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class Sampled(Confidence):
         return _ellipsoid(self.proxy, self.delta / 2, progress) + bias + _root_ridge(progress) * self.norm
 
     def regret_bound(self, progress: Progress, beta: Array) -> Array:
-        """beta~_T sqrt(8 T log(det V_T / det V_0)) + 4 sqrt(2 T log(2 |X| pi T / (3 delta)))."""
+        """Return beta~_T sqrt(8 T log(det V_T / det V_0)) + 4 sqrt(2 T log(2 |X| pi T / (3 delta)))."""
         tail = np.log(2 * progress.actions * math.pi * progress.round / (3 * self.delta))
         return _ucb_regret(progress, beta) + 2.0 * self.span * np.sqrt(2 * progress.round * tail)
 
@@ -156,9 +156,9 @@ class Observed(Confidence):
         return _ellipsoid(self.noise, self.delta / 3, progress) + _root_ridge(progress) * self.norm
 
     def regret_bound(self, progress: Progress, beta: Array) -> Array:
-        """beta_T sqrt(8 T log(det V_T / det V_0)) + 4 (1 + lambda^{-1/2} beta_T) sqrt(2 T log(3 / delta))."""
-        luck = np.sqrt(2 * progress.round * math.log(3 / self.delta))
-        return _ucb_regret(progress, beta) + (2.0 * self.span + 4.0 * beta / _root_ridge(progress)) * luck
+        """Return beta_T sqrt(8 T log(det V_T / det V_0)) + 4 (1 + lambda^{-1/2} beta_T) sqrt(2 T log(3 / delta))."""
+        deviation = np.sqrt(2 * progress.round * math.log(3 / self.delta))
+        return _ucb_regret(progress, beta) + (2.0 * self.span + 4.0 * beta / _root_ridge(progress)) * deviation
 
 
 @dataclass(frozen=True)
@@ -169,9 +169,9 @@ class Kernel(Confidence):
     ||k_{x,c}|| <= 1. The paper prints rho inside the determinant and as a factor of the last term. The formula above
     equals the linear beta_t for a linear kernel.
 
-    The band f-hat_t(x) +- beta_t width_t(x) holds for all x and t with probability at least 1 - delta. It spends all of
-    delta. The regret bound also depends on the luck of the contexts, so it holds with probability at least
-    1 - delta - (delta / 2)^4: the printed constant for the luck is twice what rewards in an interval need.
+    The band f-hat_t(x) +- beta_t width_t(x) holds for all x and t with probability at least 1 - delta, and so uses all
+    of delta. The regret bound also depends on the realised contexts, so it holds with probability at least
+    1 - delta - (delta / 2)^4: the printed constant for them is twice what rewards in an interval need.
 
     Examples
     --------
@@ -185,13 +185,13 @@ class Kernel(Confidence):
         return _ellipsoid(self.proxy, self.delta, progress) + _root_ridge(progress) * self.norm
 
     def regret_bound(self, progress: Progress, beta: Array) -> Array:
-        """beta_T sqrt(8 T log det(I + K_T / lambda)) + 4 sqrt(2 T log(2 / delta))."""
-        luck = 2.0 * self.span * np.sqrt(2 * progress.round * math.log(2 / self.delta))
-        return _ucb_regret(progress, beta) + luck
+        """Return beta_T sqrt(8 T log det(I + K_T / lambda)) + 4 sqrt(2 T log(2 / delta))."""
+        deviation = 2.0 * self.span * np.sqrt(2 * progress.round * math.log(2 / self.delta))
+        return _ucb_regret(progress, beta) + deviation
 
 
 def information_gain(gram: ArrayLike, ridge: float) -> float:
-    """Return log det(I + K / lambda) / 2 for a Gram matrix K (t, t): the information of t rounds about f, in nats.
+    """Return log det(I + K / lambda) / 2, the information in nats of t rounds about f, for a Gram matrix K (t, t).
 
     The paper's gamma_T is the maximum over all choices of T rounds; `runs.information_gain` is the value of a run.
 

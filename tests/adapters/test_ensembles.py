@@ -31,7 +31,7 @@ def test_members_side_by_side() -> None:
         oc.as_belief(row("temp", "tempfc.1", "tempfc.2"))
     with refused(ValueError, "as_belief", "got the members m1, m2; write pd.Series(obj)"):
         oc.as_belief({"m1": 1.0, "m2": 2.0})
-    assert ensembles.wide(["m10", "m100", "temp_fc1", "temp_fc2"]) == {}
+    assert ensembles.member_columns(["m10", "m100", "temp_fc1", "temp_fc2"]) == {}
 
 
 @pytest.mark.parametrize(

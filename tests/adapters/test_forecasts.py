@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import overcast as oc
-from overcast.adapters.forecasts import Ask, Forecasts, coverage, is_from, members, quantiles
+from overcast.adapters.forecasts import Forecasts, Options, coverage, is_from, members, quantiles
 from support import refused
 
 
@@ -38,7 +38,7 @@ def test_quantiles_in_any_order_with_rounded_levels() -> None:
 
 def test_small_helpers() -> None:
     assert members([[1.0], [3.0]]).mean()[0] == 2.0
-    assert coverage(Ask(level=0.8), "x", "y") == 0.8
+    assert coverage(Options(level=0.8), "x", "y") == 0.8
     assert is_from(np.ones(1), "numpy")
     assert is_from(np.ones(1), "numpy", "ndarray")
     assert not is_from(np.ones(1), "numpy", "matrix")

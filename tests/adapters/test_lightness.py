@@ -13,7 +13,7 @@ import overcast
 
 FOLDER = Path(overcast.__file__).parent / "adapters"
 FAMILIES = (
-    *("columns", "distributions", "ensembles", "hubverse", "labelled", "mappings", "own", "pairs", "summaries"),
+    *("columns", "distributions", "ensembles", "hubverse", "labelled", "mappings", "pairs", "plugins", "summaries"),
     *("tables", "timeseries"),
 )
 #: packages of which forecasts come, and others that take long to import

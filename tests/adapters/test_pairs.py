@@ -172,12 +172,12 @@ def test_spreads_that_may_be_several_things(names: str) -> None:
     ids=str,
 )
 def test_what_says_nothing(labels: list[Any]) -> None:
-    assert pairs.together(labels) == {}
-    assert pairs.written(labels) == ""
+    assert pairs.read_pairs(labels) == {}
+    assert pairs.constructor_call(labels) == ""
 
 
 def test_columns_of_two_forecasts_are_told_apart() -> None:
-    found = pairs.together(["rain_low", "rain_high", "wind_low", "wind_high", "rain"])
+    found = pairs.read_pairs(["rain_low", "rain_high", "wind_low", "wind_high", "rain"])
     assert found["rain"] == Column("rain", "point")
     assert found["wind_high"] == Column("wind", "upper")
     with refused(ValueError, "as_belief", "got rain, wind; write model='rain'"):

@@ -15,7 +15,7 @@ import pytest
 
 import overcast as oc
 from overcast.adapters import summaries
-from overcast.adapters.forecasts import Ask
+from overcast.adapters.forecasts import Options
 from support import refused
 
 DAY = pd.Timestamp("2024-05-01")
@@ -152,4 +152,4 @@ def test_quantiles_that_cross_are_sorted_with_a_warning() -> None:
 
 
 def test_a_table_of_contexts_is_no_summary() -> None:
-    assert summaries.forecasts(summaries.of_frame(pd.DataFrame({"warm": [20.0], "wet": [0.1]})), Ask()) is None
+    assert summaries.forecasts(summaries.of_frame(pd.DataFrame({"warm": [20.0], "wet": [0.1]})), Options()) is None

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import overcast as oc
 from overcast.adapters import tables
-from overcast.adapters.forecasts import Ask
+from overcast.adapters.forecasts import Options
 from support import follow, refused
 
 
@@ -68,7 +68,7 @@ def test_plain_tables_are_members_or_contexts() -> None:
     assert repr(oc.as_belief(frame)) == "Ensemble(2 points, dim=2)"
     assert [repr(belief) for belief in oc.as_beliefs(frame)] == ["PointMass([20.0, 0.1])", "PointMass([22.0, 0.3])"]
     assert oc.as_beliefs(frame)[1].names == ("warm", "wet")
-    assert len(tables.rows(frame.iloc[:1], Ask())) == 1
+    assert len(tables.rows(frame.iloc[:1], Options())) == 1
 
 
 def test_summaries_in_the_rows() -> None:

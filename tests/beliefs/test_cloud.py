@@ -23,7 +23,7 @@ from overcast.beliefs import (
     Quantiles,
     Sampler,
 )
-from overcast.beliefs.cloud import Cloud, beside, kind_of, mixed, of_kind
+from overcast.beliefs.cloud import Cloud, kind_of, mixture, of_kind, product
 from support import refused
 
 POINTS = np.random.default_rng(0).normal(size=(5, 2))
@@ -125,7 +125,7 @@ THIRD = Cloud(np.array([0.6, 0.4]), POINTS[3:], np.stack([COV, 2 * COV]))
 @pytest.mark.parametrize("parts", list(itertools.permutations([FIRST, SECOND, THIRD])))
 def test_mixtures_of_all_kinds(parts: tuple[Cloud, ...]) -> None:
     weights = np.array([0.2, 0.5, 0.3])
-    cloud = mixed(parts, weights)
+    cloud = mixture(parts, weights)
     each = [_moments(part) for part in parts]
     mean = sum(w * m for w, (m, _) in zip(weights, each, strict=True))
     second = sum(w * (c + np.outer(m, m)) for w, (m, c) in zip(weights, each, strict=True))
@@ -138,7 +138,7 @@ def test_mixtures_of_all_kinds(parts: tuple[Cloud, ...]) -> None:
 
 @pytest.mark.parametrize("parts", list(itertools.permutations([FIRST, SECOND, THIRD])))
 def test_products_of_all_kinds(parts: tuple[Cloud, ...]) -> None:
-    cloud = beside(parts)
+    cloud = product(parts)
     assert len(cloud.weights) == 4
     mean, cov = _moments(cloud)
     np.testing.assert_allclose(mean, np.concatenate([_moments(part)[0] for part in parts]), rtol=1e-12)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.special
 
-from overcast.beliefs._coordinates import bisected, cdf_of_points, place_among, quantiles_of_points
+from overcast.beliefs._coordinates import bisect, cdf_of_points, place_among, quantiles_of_points
 
 POINTS = np.array([[3.0, 0.0], [1.0, 0.0], [2.0, 5.0], [9.0, -9.0]])
 WEIGHTS = np.array([0.2, 0.5, 0.3, 0.0])
@@ -27,10 +27,10 @@ def test_quantiles_of_points_by_hand() -> None:
 def test_bisection_finds_quantiles_and_jumps() -> None:
     p = np.array([0.1, 0.5, 0.9])
     low, high = np.full((3, 1), -20.0), np.full((3, 1), 30.0)
-    found = bisected(lambda x: np.asarray(scipy.special.ndtr(x)), p, low, high)
+    found = bisect(lambda x: np.asarray(scipy.special.ndtr(x)), p, low, high)
     np.testing.assert_allclose(found[:, 0], scipy.special.ndtri(p), atol=1e-12)
-    np.testing.assert_allclose(bisected(lambda x: np.where(x >= 0.0, 1.0, 0.0), p, low, high), 0.0, atol=1e-20)
-    np.testing.assert_array_equal(bisected(lambda x: np.ones_like(x), p, low, high), low)
+    np.testing.assert_allclose(bisect(lambda x: np.where(x >= 0.0, 1.0, 0.0), p, low, high), 0.0, atol=1e-20)
+    np.testing.assert_array_equal(bisect(lambda x: np.ones_like(x), p, low, high), low)
 
 
 @pytest.mark.parametrize(("size", "expected"), [(np.inf, (0.5, 0.8)), (4.0, (2.0 / 5.0, 4.2 / 5.0))])

@@ -40,7 +40,7 @@ def integral(f: object, levels: Array = LEVELS) -> float:
 
 @TAILS
 def test_moments_are_integrals_of_the_quantile_function(tails: tuple[str, str]) -> None:
-    table = _runs.of(LEVELS, tails).table(VALUES, 4)
+    table = _runs.run_through(LEVELS, tails).table(VALUES, 4)
     for i in range(2):
         for p in range(5):
             expected = integral(lambda u, i=i, p=p: q(tails, VALUES[:, i], u) ** p)
@@ -50,7 +50,7 @@ def test_moments_are_integrals_of_the_quantile_function(tails: tuple[str, str]) 
 @TAILS
 @pytest.mark.parametrize("w", [0.01, 0.7, -3.0, 12.0])
 def test_waves_are_integrals_of_the_quantile_function(tails: tuple[str, str], w: float) -> None:
-    found = _runs.of(LEVELS, tails).characteristic(VALUES, np.full((1, 2), w))[0]
+    found = _runs.run_through(LEVELS, tails).characteristic(VALUES, np.full((1, 2), w))[0]
     for i in range(2):
         real = integral(lambda u, i=i: np.cos(w * q(tails, VALUES[:, i], u)))
         imaginary = integral(lambda u, i=i: np.sin(w * q(tails, VALUES[:, i], u)))
@@ -59,7 +59,7 @@ def test_waves_are_integrals_of_the_quantile_function(tails: tuple[str, str], w:
 
 @TAILS
 def test_quantiles_and_the_distribution_function(tails: tuple[str, str]) -> None:
-    run = _runs.of(LEVELS, tails)
+    run = _runs.run_through(LEVELS, tails)
     p = np.array([0.001, 0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.999])
     found = run.quantile(VALUES, p)
     np.testing.assert_allclose(
@@ -76,7 +76,7 @@ def test_quantiles_and_the_distribution_function(tails: tuple[str, str]) -> None
 @TAILS
 def test_draws_follow_the_distribution_function(tails: tuple[str, str]) -> None:
     """Five standard errors of a share of 40,000 draws: a false alarm below 6e-7 for each of eight shares."""
-    run, n = _runs.of(LEVELS, tails), 40_000
+    run, n = _runs.run_through(LEVELS, tails), 40_000
     draws = run.sample(VALUES, n, np.random.default_rng(0))
     for value in (-2.0, 0.1, 2.5, 6.0):
         below = run.cdf(VALUES, np.full((1, 2), value))[0]
@@ -84,14 +84,14 @@ def test_draws_follow_the_distribution_function(tails: tuple[str, str]) -> None:
 
 
 def test_large_frequencies_do_not_overflow() -> None:
-    found = _runs.of(LEVELS, ("normal", "normal")).characteristic(VALUES, np.full((1, 2), 1e4))
+    found = _runs.run_through(LEVELS, ("normal", "normal")).characteristic(VALUES, np.full((1, 2), 1e4))
     assert np.isfinite(found).all()
     assert np.abs(found[0, 0]) == pytest.approx(0.25, abs=1e-3)  # the atom at 0.5
 
 
 def test_scores_of_a_normal_distribution_give_it_back() -> None:
     law = scipy.stats.norm(3.0, 2.0)
-    run, values = _runs.of(LEVELS, ("normal", "normal")), law.ppf(LEVELS)[:, None]
+    run, values = _runs.run_through(LEVELS, ("normal", "normal")), law.ppf(LEVELS)[:, None]
     np.testing.assert_allclose(run.table(values, 4)[:, 0], [1.0, *(law.moment(p) for p in range(1, 5))])
     np.testing.assert_allclose(run.characteristic(values, np.array([[0.6]])), np.exp([[3j * 0.6 - 2 * 0.6**2]]))
     np.testing.assert_allclose(run.cdf(values, np.array([[-4.0], [9.0]]))[:, 0], law.cdf([-4.0, 9.0]))

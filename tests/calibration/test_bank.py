@@ -8,7 +8,7 @@ import scipy.stats
 
 from overcast._check import Array
 from overcast.calibration import bank
-from overcast.calibration.bank import MEMORIES, STIFFNESS, TRUST, UNBOUNDED, Bank, started
+from overcast.calibration.bank import MEMORIES, STIFFNESS, TRUST, UNBOUNDED, Bank, start_bank
 from overcast.calibration.fit import PRIOR_BIAS, PRIOR_FACTOR, PRIOR_SLOPE, fit
 
 
@@ -20,7 +20,7 @@ def rows_of(days: int, seed: int = 0, bias: float = 3.0, slope: float = 0.1, fac
 
 
 def taught(rows: Array, bounds: tuple[float, float] = UNBOUNDED) -> Bank:
-    out = started(rows[:20], fit(*rows[:20].T))
+    out = start_bank(rows[:20], fit(*rows[:20].T))
     for row in rows[20:].tolist():
         out = out.after((row[0], row[1], row[2]), bounds)
     return out

@@ -59,7 +59,7 @@ def test_bounds_hold_their_share_of_members() -> None:
 
 
 def test_what_keeps_its_shape() -> None:
-    assert not reshape.by_margins(oc.Gaussian([1.0], 4.0), [FREE])
-    assert not reshape.by_margins(oc.Ensemble(np.zeros((201, 1))), [FREE])
-    assert reshape.by_margins(oc.Ensemble(np.zeros((200, 1))), [FREE])
-    assert reshape.by_margins(oc.Gaussian([1.0, 1.0], 4.0), [FREE, Range(high=3.0)])
+    assert not reshape.is_reshaped(oc.Gaussian([1.0], 4.0), [FREE])
+    assert not reshape.is_reshaped(oc.Ensemble(np.zeros((201, 1))), [FREE])
+    assert reshape.is_reshaped(oc.Ensemble(np.zeros((200, 1))), [FREE])
+    assert reshape.is_reshaped(oc.Gaussian([1.0, 1.0], 4.0), [FREE, Range(high=3.0)])

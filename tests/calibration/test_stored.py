@@ -52,7 +52,7 @@ def test_what_is_restored_goes_on_to_the_last_bit(made: dict[str, object], days:
 )
 def test_what_does_not_fit_is_refused(wrong: dict[str, Array]) -> None:
     fixed = taught(oc.Recalibrated(), 30)
-    with pytest.raises(ValueError, match=r"corrections|outcomes|experts"):
+    with pytest.raises(ValueError, match=r"expected the arrays|lengths|bank|numbers has|unit"):
         oc.Recalibrated().restore(fixed.state() | wrong)
 
 

@@ -19,22 +19,22 @@ from overcast.features.standard import (
     NEARLY,
     Frame,
     Moments,
+    add_near_constant,
+    compress_diagonal,
     constant_of_moments,
     constant_of_vectors,
-    full,
+    enlarge_constant,
+    enlarge_constant_term,
+    expand_diagonal,
     hermite,
-    nearly,
-    of_moments,
-    of_vectors,
     orthonormal,
     products,
     scaled,
     shifted,
-    slim,
-    stretched,
+    side_of_moments,
+    side_of_vectors,
     variation,
     variety,
-    widened,
 )
 
 C, N = 2, 400
@@ -62,15 +62,15 @@ each_case = pytest.mark.parametrize("name", CASES)
 
 def test_a_diagonal_stands_for_its_matrix() -> None:
     diagonal, matrix, vector = np.array([2.0, 3.0]), np.array([[2.0, 1.0], [0.0, 3.0]]), np.array([5.0, 7.0])
-    np.testing.assert_array_equal(slim(np.diag(diagonal)), diagonal)
-    np.testing.assert_array_equal(slim(matrix), matrix)
-    np.testing.assert_array_equal(full(diagonal, 2), np.diag(diagonal))
-    np.testing.assert_array_equal(full(matrix, 2), matrix)
+    np.testing.assert_array_equal(compress_diagonal(np.diag(diagonal)), diagonal)
+    np.testing.assert_array_equal(compress_diagonal(matrix), matrix)
+    np.testing.assert_array_equal(expand_diagonal(diagonal, 2), np.diag(diagonal))
+    np.testing.assert_array_equal(expand_diagonal(matrix, 2), matrix)
     for own in (diagonal, matrix):
         frame = Frame(own, 2.0 * own, np.zeros(2), np.array(0.5))
-        np.testing.assert_array_equal(frame.turn_terms(vector), full(own, 2) @ vector)
-        np.testing.assert_array_equal(frame.turn_features(vector), 2.0 * full(own, 2) @ vector)
-    stacked = slim(np.stack([np.diag(diagonal), np.diag(-diagonal)]))
+        np.testing.assert_array_equal(frame.turn_terms(vector), expand_diagonal(own, 2) @ vector)
+        np.testing.assert_array_equal(frame.turn_features(vector), 2.0 * expand_diagonal(own, 2) @ vector)
+    stacked = compress_diagonal(np.stack([np.diag(diagonal), np.diag(-diagonal)]))
     np.testing.assert_array_equal(stacked, [diagonal, -diagonal])
     both = Frame(stacked, stacked, np.zeros((2, 2)), np.zeros(2))
     for turn in (both.turn_terms, both.turn_features):
@@ -84,7 +84,7 @@ def test_a_frame_turns_the_terms_of_one_belief_or_of_several(n: int) -> None:
     for own in (matrix, matrix.diagonal()):
         frame = Frame(own, own, np.zeros(3), np.array(0.5))
         for turn in (frame.turn_terms, frame.turn_features):
-            np.testing.assert_allclose(turn(vectors), [full(own, 2) @ one for one in vectors], rtol=1e-13)
+            np.testing.assert_allclose(turn(vectors), [expand_diagonal(own, 2) @ one for one in vectors], rtol=1e-13)
     trials = RNG.normal(size=(n, 3, 3))
     for own, each in (
         (trials, trials),
@@ -105,7 +105,7 @@ def test_terms_divided_by_their_size() -> None:
 @pytest.mark.parametrize("level", [1.0, -40.0])
 def test_a_constant_coordinate_centres_the_others(at: int, level: float) -> None:
     points = np.insert(CONTEXTS, at, level, axis=1)
-    side = of_moments(Moments(points.mean(axis=0), points.var(axis=0)))
+    side = side_of_moments(Moments(points.mean(axis=0), points.var(axis=0)))
     standard = points @ side.matrix.T
     np.testing.assert_allclose(standard @ side.one, 1.0, rtol=1e-12)
     others = np.delete(standard, at, axis=1)
@@ -120,10 +120,10 @@ def _times(points: Array) -> Array:
 
 
 def test_without_a_constant_coordinates_have_variance_one() -> None:
-    side = of_moments(SEEN)
+    side = side_of_moments(SEEN)
     np.testing.assert_allclose((CONTEXTS @ side.matrix.T).var(axis=0), 1.0, rtol=1e-12)
     np.testing.assert_array_equal(side.one, np.zeros(2))
-    zeros = of_moments(Moments(np.zeros(2), np.zeros(2)))
+    zeros = side_of_moments(Moments(np.zeros(2), np.zeros(2)))
     np.testing.assert_array_equal(zeros.matrix, np.eye(2))
     np.testing.assert_array_equal(zeros.one, np.zeros(2))
 
@@ -135,7 +135,7 @@ def test_without_a_constant_coordinates_have_variance_one() -> None:
 )
 def test_any_combination_of_coordinates_may_be_the_constant(vectors: Array) -> None:
     """Inner products are 1 and the sum of those of centred, scaled coordinates."""
-    side = of_vectors(vectors, constant_of_vectors(vectors))
+    side = side_of_vectors(vectors, constant_of_vectors(vectors))
     standard = vectors @ side.matrix.T
     np.testing.assert_allclose(standard @ side.one, 1.0, rtol=1e-9)
     deviation = vectors.std(axis=0)
@@ -145,7 +145,7 @@ def test_any_combination_of_coordinates_may_be_the_constant(vectors: Array) -> N
 
 
 def test_vectors_that_span_no_constant_have_variance_one_unless_they_hardly_vary() -> None:
-    side = of_vectors(VECTORS, constant_of_vectors(VECTORS))
+    side = side_of_vectors(VECTORS, constant_of_vectors(VECTORS))
     standard = VECTORS @ side.matrix.T
     assert standard[:, 1].var() == pytest.approx(1.0)
     assert (standard[:, 0] ** 2).mean() == pytest.approx(100.0)  # it varies by a twentieth of its size
@@ -155,9 +155,9 @@ def test_vectors_that_span_no_constant_have_variance_one_unless_they_hardly_vary
 def test_each_trial_has_its_own_vectors() -> None:
     """One spans a constant, and one does not."""
     sets = np.stack([np.insert(VECTORS, 2, 1.0, axis=1), np.insert(VECTORS, 2, VECTORS[:, 0] ** 2, axis=1)])
-    side = of_vectors(sets, constant_of_vectors(sets))
+    side = side_of_vectors(sets, constant_of_vectors(sets))
     for i, vectors in enumerate(sets):
-        own = of_vectors(vectors, constant_of_vectors(vectors))
+        own = side_of_vectors(vectors, constant_of_vectors(vectors))
         np.testing.assert_allclose(side.matrix[i], own.matrix, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(side.one[i], own.one, rtol=1e-9, atol=1e-9)
 
@@ -300,26 +300,26 @@ def test_what_is_nearly_constant_counts_and_what_is_not_does_not() -> None:
     """With mean 1, the squared error is v / (1 + v)."""
     at = NEARLY / (1.0 - NEARLY)
     near, far = (Moments(np.ones(1), np.array([at * times])) for times in (0.99, 1.01))
-    side = nearly(of_moments(near), constant_of_moments(near))
+    side = add_near_constant(side_of_moments(near), constant_of_moments(near))
     assert float((side.one @ side.matrix)[0]) == pytest.approx(1.0 - NEARLY, rel=0.01)
-    assert not nearly(of_moments(far), constant_of_moments(far)).one.any()
+    assert not add_near_constant(side_of_moments(far), constant_of_moments(far)).one.any()
 
 
 def test_a_constant_is_preferred_to_what_is_nearly_one() -> None:
     both = Moments(np.array([5.0, 2.0]), np.array([0.01, 0.0]))
-    np.testing.assert_array_equal(nearly(of_moments(both), constant_of_moments(both)).one, [0.0, 1.0])
+    np.testing.assert_array_equal(add_near_constant(side_of_moments(both), constant_of_moments(both)).one, [0.0, 1.0])
 
 
 def test_only_a_constant_is_widened() -> None:
     exact, near = (
-        of_vectors(WITH_ONE, constant_of_vectors(WITH_ONE)),
-        nearly(of_vectors(VECTORS, constant_of_vectors(VECTORS)), constant_of_vectors(VECTORS)),
+        side_of_vectors(WITH_ONE, constant_of_vectors(WITH_ONE)),
+        add_near_constant(side_of_vectors(VECTORS, constant_of_vectors(VECTORS)), constant_of_vectors(VECTORS)),
     )
     for side, vectors, times in ((exact, WITH_ONE, COMMON), (near, VECTORS, 1.0)):
         assert side.one.any()
         terms = vectors @ side.matrix.T
-        wider = widened(side)
-        more = stretched(wider, terms)
+        wider = enlarge_constant(side)
+        more = enlarge_constant_term(wider, terms)
         np.testing.assert_allclose(more @ wider.one, terms @ side.one, rtol=1e-12)
         np.testing.assert_allclose(vectors @ wider.matrix.T, more, rtol=1e-9)
         along = side.one / np.linalg.norm(side.one)
@@ -497,7 +497,7 @@ def test_the_share_of_a_coordinate_that_varies() -> None:
 def test_what_varies_by_a_ten_thousand_millionth_of_its_size_is_a_constant(level: float) -> None:
     for deviation, constant in ((0.5e-10, True), (2e-10, False)):
         moments = Moments(np.array([level, 0.0]), np.array([(deviation * level) ** 2, 1.0]))
-        np.testing.assert_array_equal(of_moments(moments).one, [float(constant), 0.0])
+        np.testing.assert_array_equal(side_of_moments(moments).one, [float(constant), 0.0])
         assert variety(moments)[1] == 1.0
         assert constant_of_moments(moments)[0].any() != constant
 
@@ -506,12 +506,12 @@ def test_a_coordinate_that_hardly_varies_counts_as_if_it_varied_by_a_tenth_of_it
     moments = Moments(np.array([100.0, 3.0]), np.array([1.0, 16.0]))
     sizes = [0.1 * np.sqrt(100.0**2 + 1.0), 4.0]
     np.testing.assert_allclose(variation(moments), sizes, rtol=1e-15)
-    np.testing.assert_allclose(of_moments(moments).matrix, np.diag(1.0 / np.array(sizes)), rtol=1e-15)
+    np.testing.assert_allclose(side_of_moments(moments).matrix, np.diag(1.0 / np.array(sizes)), rtol=1e-15)
 
 
 def test_further_constants_have_their_size() -> None:
     moments = Moments(np.array([2.0, 50.0, 7.0]), np.array([0.0, 0.0, 9.0]))
-    side = of_moments(moments)
+    side = side_of_moments(moments)
     expected = [[1.0 / 2.0, 0.0, 0.0], [-1.0 / 2.0, 1.0 / 50.0, 0.0], [-7.0 / 3.0 / 2.0, 0.0, 1.0 / 3.0]]
     np.testing.assert_allclose(side.matrix, expected, rtol=1e-15)
     np.testing.assert_array_equal(side.one, [1.0, 0.0, 0.0])
@@ -524,7 +524,7 @@ def test_inner_products_of_vectors_with_several_constants_and_a_column_of_zeros(
     u, error = constant_of_vectors(vectors)
     assert np.isfinite(u).all()
     assert error[0] < 1e-20
-    side = of_vectors(vectors, (u, error))
+    side = side_of_vectors(vectors, (u, error))
     sizes = np.array([0.1, np.arange(7.0).std(), 1.0, 40.0])
     rows = np.vstack([u, (np.eye(4) - np.outer(vectors.mean(axis=0), u)) / sizes[:, None]])
     np.testing.assert_allclose(side.matrix.T @ side.matrix, rows.T @ rows, rtol=1e-9, atol=1e-12)
@@ -533,7 +533,7 @@ def test_inner_products_of_vectors_with_several_constants_and_a_column_of_zeros(
 
 def test_vectors_of_which_some_give_one_span_no_constant() -> None:
     vectors = np.array([[1.0], [0.0]])
-    side = of_vectors(vectors, constant_of_vectors(vectors))
+    side = side_of_vectors(vectors, constant_of_vectors(vectors))
     np.testing.assert_array_equal(side.one, [0.0])
     np.testing.assert_array_equal(side.matrix, [[2.0]])
 
@@ -541,7 +541,7 @@ def test_vectors_of_which_some_give_one_span_no_constant() -> None:
 @pytest.mark.parametrize(("error", "spans"), [(1e-9, True), (1e-7, False)])
 def test_a_constant_is_spanned_up_to_a_stated_error(error: float, spans: bool) -> None:
     vectors = np.array([[1.0 + error, 1.0], [1.0 - error, -1.0], [1.0 + error, -1.0], [1.0 - error, 1.0]])
-    assert of_vectors(vectors, constant_of_vectors(vectors)).one.any() == spans
+    assert side_of_vectors(vectors, constant_of_vectors(vectors)).one.any() == spans
 
 
 def test_columns_that_are_nearly_the_same_may_span_a_constant() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import overcast as oc
-from overcast.pictures.season import moving
+from overcast.pictures.season import moving_mean
 
 matplotlib.use("Agg")
 
@@ -26,7 +26,7 @@ def _season(n: int, k: int = 3, c: int = 2, **options: Any) -> oc.Bandit:
 
 def test_the_moving_mean_leaves_out_what_is_not_known() -> None:
     values = np.array([1.0, np.nan, 3.0, 5.0, np.nan, np.nan])
-    np.testing.assert_allclose(moving(values, 2), [1.0, 1.0, 3.0, 4.0, 5.0, np.nan])
+    np.testing.assert_allclose(moving_mean(values, 2), [1.0, 1.0, 3.0, 4.0, 5.0, np.nan])
 
 
 @pytest.mark.parametrize("n", [1, 2, 40])

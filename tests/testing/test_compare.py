@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from overcast.testing._compare import draws_of, gaussian_around, has_shape, is_average, require, same
+from overcast.testing._compare import draws_of, gaussian_around, require, require_average, require_equal, require_shape
 
 DRAWS = np.random.default_rng(0).normal(2.0, 1.0, size=(100, 3))
 
@@ -24,29 +24,32 @@ def test_a_belief_around_points_has_their_mean_and_a_full_covariance() -> None:
 
 def test_what_agrees_passes() -> None:
     require(True, "Mine", "must hold")
-    has_shape("Mine", "values", np.zeros((2, 3)), (2, 3))
-    same("Mine", "values", [1.0, 1e9], [1.0 + 1e-12, 1e9])
+    require_shape("Mine", "values", np.zeros((2, 3)), (2, 3))
+    require_equal("Mine", "values", [1.0, 1e9], [1.0 + 1e-12, 1e9])
 
 
 def test_averages_agree_up_to_six_standard_errors() -> None:
     error = DRAWS.std(axis=0, ddof=1) / 10.0
     mean = DRAWS.mean(axis=0)
-    is_average("Mine", "values", DRAWS, mean + 5.9 * error)
-    is_average("Mine", "values", DRAWS, mean - 8.9 * error, factor=1.5)
+    require_average("Mine", "values", DRAWS, mean + 5.9 * error)
+    require_average("Mine", "values", DRAWS, mean - 8.9 * error, factor=1.5)
     for off, factor in ((6.1, 1.0), (9.1, 1.5)):
         with pytest.raises(AssertionError, match=r"^Mine: values must be the average of draws, got one \S+ apart$"):
-            is_average("Mine", "values", DRAWS, mean + np.array([0.0, off, 0.0]) * error, factor)
+            require_average("Mine", "values", DRAWS, mean + np.array([0.0, off, 0.0]) * error, factor)
 
 
 @pytest.mark.parametrize(
     ("check", "message"),
     [
         (lambda: require(False, "Mine", "must hold"), "Mine: must hold"),
-        (lambda: has_shape("Mine", "values", np.zeros(2), (3,)), "Mine: values must have shape (3,), got (2,)"),
-        (lambda: has_shape("Mine", "values", [0.0, np.nan], (2,)), "Mine: values must be finite"),
-        (lambda: same("Mine", "values", [1.0], 1.0), "Mine: values must agree, got shapes (1,) and ()"),
-        (lambda: same("Mine", "values", [1.0, 2.0], [1.0, 2.5]), "Mine: values must agree, got numbers 0.5 apart"),
-        (lambda: same("Mine", "values", np.nan, 1.0), "Mine: values must agree, got numbers nan apart"),
+        (lambda: require_shape("Mine", "values", np.zeros(2), (3,)), "Mine: values must have shape (3,), got (2,)"),
+        (lambda: require_shape("Mine", "values", [0.0, np.nan], (2,)), "Mine: values must be finite"),
+        (lambda: require_equal("Mine", "values", [1.0], 1.0), "Mine: values must agree, got shapes (1,) and ()"),
+        (
+            lambda: require_equal("Mine", "values", [1.0, 2.0], [1.0, 2.5]),
+            "Mine: values must agree, got numbers 0.5 apart",
+        ),
+        (lambda: require_equal("Mine", "values", np.nan, 1.0), "Mine: values must agree, got numbers nan apart"),
     ],
 )
 def test_what_differs_is_named_on_one_line(check: object, message: str) -> None:

@@ -1,4 +1,4 @@
-"""The names that forecasting tools give to columns of summaries, and what each says."""
+"""The table of column names that forecasting tools use, and what each name stands for."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from overcast.adapters.pairs import ROLES, Column, together
+from overcast.adapters.pairs import ROLES, Column, read_pairs
 
 _PERCENT = r"(?P<percent>\d{1,2}(?:\.\d+)?|100)"
 _SHARE = r"(?P<share>0?\.\d+)"
-#: how much lies between a lower and an upper bound: lower 80%, Lo.80, lower_0.8, lower PI (alpha=0.2)
+#: the probability between a lower and an upper bound: lower 80%, Lo.80, lower_0.8, lower PI (alpha=0.2)
 _WITHIN = (
     r"(?:[_\-. ](?:pi|ci|bound|limit))?[_\-. ]?\(?"
     rf"(?:{_SHARE}|{_PERCENT} ?%?|alpha ?= ?(?P<alpha>0?\.\d+))\)?"
 )
 
 
-#: kind -> pattern of the whole name; the first that fits counts
+#: (kind, pattern of the whole name); the first match counts
 TABLE: tuple[tuple[str, str], ...] = (
     # Nixtla: statsforecast, mlforecast, neuralforecast, TimeGPT
     ("lo", rf"(?P<model>.+)-lo-{_PERCENT}"),
@@ -59,7 +59,7 @@ TABLE: tuple[tuple[str, str], ...] = (
     ("point", r"point[_. ]forecast"),
     ("lower", r"lower(?: .+)?"),
     ("upper", r"upper(?: .+)?"),
-    # what only summaries have, though nobody says of what
+    # part of a summary, without a name for the part
     ("other", r".+[_\-]0\.\d+|quantiles?|quantile_levels?|percentiles?|(?:.+[_\-. ])?uncertainty"),
     ("other", r"\.?se[_.](?:mean|fit|pred)"),
     ("other", r"se|stderr|(?:.+[_\-. ])?(?:lower|upper|lo|hi|lwr|upr|lcl|ucl|ci|se|stderr)(?:[_\-. ]?\d+%?)?"),
@@ -68,7 +68,7 @@ _PATTERNS = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern i
 #: point forecasts beside quantiles
 POINTS = frozenset((*ROLES["mean"], *ROLES["middle"])) - {"value"}
 
-#: columns that tell rows apart, or what came
+#: columns that identify rows, or hold the outcome
 KEYS = frozenset(
     (
         *("unique_id", "ds", "cutoff", "y", "item_id", "id", "timestamp", "time", "date", "datetime", "target_name"),
@@ -89,7 +89,7 @@ KEYS = frozenset(
 
 
 def read(label: Any) -> Column | None:
-    """Read the role of a column in a summary; None if it has none.
+    """Return the role that a column's name gives it in a summary, None for other names.
 
     Examples
     --------
@@ -103,9 +103,9 @@ def read(label: Any) -> Column | None:
     if not isinstance(label, str):
         return None
     for kind, pattern in _PATTERNS:
-        found = pattern.fullmatch(label.strip())
-        if found:
-            groups = found.groupdict()
+        match = pattern.fullmatch(label.strip())
+        if match:
+            groups = match.groupdict()
             level, model = None, groups.get("model") or ""
             if groups.get("alpha") is not None:
                 level = 1.0 - float(groups["alpha"])
@@ -120,7 +120,7 @@ def read(label: Any) -> Column | None:
 
 
 def read_all(labels: Any, known: Sequence[str] = ()) -> dict[Any, Column]:
-    """Return the columns of summaries among these labels; none if all of them are known dimensions of the context.
+    """Return the role of each label that is part of a summary; {} if all of these are known dimensions of the context.
 
     A letter and a number, such as p1, is a percentile only beside others that go up to the median at least; wind_mean
     is a mean only beside wind_std or the like, and so is wind.
@@ -130,33 +130,33 @@ def read_all(labels: Any, known: Sequence[str] = ()) -> dict[Any, Column]:
     >>> list(read_all(["wind_mean", "wind_std", "rain_mean"]))
     ['wind_mean', 'wind_std']
     """
-    found = {label: column for label in labels if (column := read(label)) is not None}
-    prophet = any(column.kind == "yhat lower" for column in found.values())  # it has bounds of the trend, too
-    beside = {} if prophet else together(labels)
-    found = beside | {label: column for label, column in found.items() if _outranks(column, beside.get(label))}
-    found = {label: found[label] for label in labels if label in found}
-    percentiles = [column.level or 0.0 for column in found.values() if column.kind == "percentile"]
+    roles = {label: column for label in labels if (column := read(label)) is not None}
+    prophet = any(column.kind == "yhat lower" for column in roles.values())  # it has bounds of the trend, too
+    paired = {} if prophet else read_pairs(labels)
+    roles = paired | {label: column for label, column in roles.items() if _outranks(column, paired.get(label))}
+    roles = {label: roles[label] for label in labels if label in roles}
+    percentiles = [column.level or 0.0 for column in roles.values() if column.kind == "percentile"]
     if percentiles and (len(percentiles) < 2 or max(percentiles) < 0.5):
-        found = {label: column for label, column in found.items() if column.kind != "percentile"}
-    found |= _point(labels, found)
-    return {} if found.keys() <= set(known) else found
+        roles = {label: column for label, column in roles.items() if column.kind != "percentile"}
+    roles |= _point_forecast(labels, roles)
+    return {} if roles.keys() <= set(known) else roles
 
 
-def _point(labels: Any, found: dict[Any, Column]) -> dict[Any, Column]:
-    """Return the point forecast beside quantiles or bounds that tell their level: pred beside q10 and q90."""
-    levels = [column for column in found.values() if column.kind in ("quantile", "percentile", "lo", "hi")]
+def _point_forecast(labels: Any, roles: dict[Any, Column]) -> dict[Any, Column]:
+    """Return the point forecast beside quantiles or bounds of known level: pred beside q10 and q90."""
+    levels = [column for column in roles.values() if column.kind in ("quantile", "percentile", "lo", "hi")]
     if len(levels) < 2 or any(column.model for column in levels):
         return {}
     for label in labels:
-        if isinstance(label, str) and label.strip().lower() in POINTS and label not in found:
+        if isinstance(label, str) and label.strip().lower() in POINTS and label not in roles:
             return {label: Column("", "point")}
     return {}
 
 
-def _outranks(column: Column, beside: Column | None) -> bool:
-    """Return whether what a name says alone counts, and not what it says beside others."""
-    if beside is None:
+def _outranks(column: Column, paired: Column | None) -> bool:
+    """Return whether the role by the name alone outranks the role beside other columns."""
+    if paired is None:
         return True
-    if beside.kind == "parameter" or column.kind == "other":
+    if paired.kind == "parameter" or column.kind == "other":
         return False
-    return not (column.kind == "yhat" and beside.kind in ("mean", "point"))
+    return not (column.kind == "yhat" and paired.kind in ("mean", "point"))

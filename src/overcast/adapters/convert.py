@@ -11,19 +11,19 @@ import numpy as np
 
 from overcast import _check
 from overcast.adapters import tuples
-from overcast.adapters.forecasts import Ask, Forecasts, is_from, one
+from overcast.adapters.forecasts import Forecasts, Options, is_from, single
 from overcast.beliefs import Belief, Ensemble, PointMass
 
-# What the user says with no option; it is shared, as nobody asks which of them were used.
-_NOTHING = Ask()
+# Shared, so its record of used options means nothing.
+_NO_OPTIONS = Options()
 
 
 def as_belief(
     obj: Any, *, model: str | None = None, level: float | None = None, member_dim: str | None = None
 ) -> Belief:
-    """Return `obj` as a belief about the context; raise if it holds several forecasts, or may mean several things.
+    """Return `obj` as a belief about the context; raise if it holds several forecasts or is ambiguous.
 
-    Nothing is imported for it: objects are known by their classes' names and by what they have.
+    Objects are recognised by the names of their classes and attributes; no library is imported.
 
     Parameters
     ----------
@@ -66,32 +66,34 @@ def as_belief(
     Quantiles(levels=[0.1, 0.5, 0.9], values=[[1.0], [2.0], [4.0]])
     """
     if model is None and level is None and member_dim is None:
-        return read(obj, _NOTHING)
-    ask = _ask(model, level, member_dim)
-    belief = read(obj, ask)
-    _check_used(obj, ask)
+        return read(obj, _NO_OPTIONS)
+    options = _check_options(model, level, member_dim)
+    belief = read(obj, options)
+    _check_used(obj, options)
     return belief
 
 
 @lru_cache(maxsize=256)
-def known_to(names: tuple[str, ...] | None, dim: int | None = None) -> Ask:
-    """Return the options of `read` for a bandit that knows the names or the number of its dimensions.
+def known_to(names: tuple[str, ...] | None, dim: int | None = None) -> Options:
+    """Return the cached options of `read` for a bandit with these names or this number of dimensions.
 
-    It is shared: nobody asks which options were used.
+    They are shared, so their record of used options means nothing.
     """
-    return _NOTHING if names is None and dim is None else Ask(dim=dim or len(names or ()), names=names or ())
+    return _NO_OPTIONS if names is None and dim is None else Options(dim=dim or len(names or ()), names=names or ())
 
 
-def read(obj: Any, ask: Ask) -> Belief:
-    """Return the one forecast in an object."""
+def read(obj: Any, options: Options) -> Belief:
+    """Return the forecast in an object that holds exactly one."""
     if isinstance(obj, Belief):
         return obj
     if isinstance(obj, list) or (isinstance(obj, (np.ndarray, tuple)) and not _has_names(obj)):
-        return _from_array(obj, ask)
-    found = _found(obj, ask, rows=False)
-    if len(found) != 1:
-        raise ValueError(f"as_belief: obj must hold one forecast, got {len(found)} {found.what}; {found.pick}")
-    return found[0]
+        return _from_array(obj, options)
+    forecasts = _forecasts(obj, options, rows=False)
+    if len(forecasts) != 1:
+        raise ValueError(
+            f"as_belief: obj must hold one forecast, got {len(forecasts)} {forecasts.unit}; {forecasts.pick}"
+        )
+    return forecasts[0]
 
 
 def as_beliefs(
@@ -112,98 +114,100 @@ def as_beliefs(
     >>> [float(belief.quantile(0.5)[0]) for belief in as_beliefs(frame)]
     [2.0, 3.0]
     """
-    return read_all(obj, _ask(model, level, member_dim))
+    return read_all(obj, _check_options(model, level, member_dim))
 
 
-def read_all(obj: Any, ask: Ask) -> Sequence[Belief]:
+def read_all(obj: Any, options: Options) -> Sequence[Belief]:
     """Return the forecasts in an object, one for each row or time step."""
     named = _has_names(obj)
     if isinstance(obj, np.ndarray) and not named:
         if obj.ndim not in (2, 3):
             raise ValueError(f"as_beliefs: obj must have shape (n, c) or (t, n, c), got {obj.shape}")
         tuples.check_cube(obj)
-        _check_used(obj, ask)
-        return Forecasts(len(obj), lambda i: _from_array(obj[i], ask))
+        _check_used(obj, options)
+        return Forecasts(len(obj), lambda i: _from_array(obj[i], options))
     if isinstance(obj, tuple) and not named:
         tuples.check(obj)
     if (isinstance(obj, (list, tuple)) and not named) or (isinstance(obj, Iterable) and hasattr(obj, "__next__")):
         items = list(obj)
-        return Forecasts(len(items), lambda i: _read_item(items[i], ask))
-    found = one(obj) if isinstance(obj, Belief) else _found(obj, ask, rows=True)
-    _check_used(obj, ask)
-    return found
+        return Forecasts(len(items), lambda i: _read_item(items[i], options))
+    forecasts = single(obj) if isinstance(obj, Belief) else _forecasts(obj, options, rows=True)
+    _check_used(obj, options)
+    return forecasts
 
 
-def _read_item(obj: Any, ask: Ask) -> Belief:
-    """Return the one forecast in an item of a list, which must have a use for all options."""
-    own = replace(ask, used=set())
-    belief = read(obj, own)
-    _check_used(obj, own)
+def _read_item(obj: Any, options: Options) -> Belief:
+    """Return the forecast in an item of a list; raise ValueError unless it uses all options."""
+    item_options = replace(options, used=set())
+    belief = read(obj, item_options)
+    _check_used(obj, item_options)
     return belief
 
 
-def _ask(model: Any, level: Any, member_dim: Any) -> Ask:
+def _check_options(model: Any, level: Any, member_dim: Any) -> Options:
+    """Return the user's options after checking them."""
     names = {"model": model, "member_dim": member_dim}
-    told = {key: None if value is None else _check.text("as_belief", key, value) for key, value in names.items()}
+    texts = {key: None if value is None else _check.text("as_belief", key, value) for key, value in names.items()}
     share = None
     if level is not None:
         share = _check.number("as_belief", "level", level)
         if not 0.0 < share < 1.0:
             write = f"; write {share / 100:g}" if 1.0 < share < 100.0 else ""
             raise ValueError(f"as_belief: level must lie between 0 and 1, got {level}{write}")
-    return Ask(told["model"], share, told["member_dim"])
+    return Options(texts["model"], share, texts["member_dim"])
 
 
-def _check_used(obj: Any, ask: Ask) -> None:
-    """Raise ValueError if the user said something that does not matter for this object."""
-    name = ask.needless()
+def _check_used(obj: Any, options: Options) -> None:
+    """Raise ValueError if the user gave an option that has no effect on this object."""
+    name = options.unused()
     if name:
-        given = _check.short(ask.options()[name])
-        what = f"this {type(obj).__name__} tells its own or has no use for one"
-        raise ValueError(f"as_belief: {name} must be left out, as {what}, got {given}")
+        value = _check.short(options.by_keyword()[name])
+        reason = f"this {type(obj).__name__} tells its own or has no use for one"
+        raise ValueError(f"as_belief: {name} must be left out, as {reason}, got {value}")
 
 
-def _found(obj: Any, ask: Ask, rows: bool) -> Forecasts:
-    """Return the forecasts in an object that is no belief, list or array; the modules of sources load when needed.
+def _forecasts(obj: Any, options: Options, rows: bool) -> Forecasts:
+    """Return the forecasts in an object other than a belief, list or array; imports adapters when needed.
 
-    rows : whether the plain rows of a table are contexts, and not members
+    rows : True if plain rows of a table are contexts, False if they are members
     """
     if isinstance(obj, (int, float)):
-        return one(_from_array(obj, ask))
+        return single(_from_array(obj, options))
     if _has_names(obj):
         obj = _by_name(obj)
-    from overcast.adapters import distributions, labelled, mappings, own, tables, timeseries
+    from overcast.adapters import distributions, labelled, mappings, plugins, tables, timeseries
 
-    found = own.forecasts(obj, ask)
-    if found is not None:
-        return found
+    forecasts = plugins.forecasts(obj, options)
+    if forecasts is not None:
+        return forecasts
     if is_from(obj, "pandas", "Series"):
-        return tables.series(obj, ask)
+        return tables.series(obj, options)
     if is_from(obj, "pandas", "DataFrame"):
-        return tables.rows(obj, ask) if rows else tables.frame(obj, ask)
+        return tables.rows(obj, options) if rows else tables.frame(obj, options)
     if is_from(obj, "arviz", "InferenceData") or is_from(obj, "xarray"):
-        found = labelled.forecasts(obj, ask)
+        forecasts = labelled.forecasts(obj, options)
     elif isinstance(obj, Mapping):
-        found = mappings.forecasts(obj, ask)
+        forecasts = mappings.forecasts(obj, options)
     else:
-        found = distributions.forecasts(obj) or timeseries.forecasts(obj, ask)
-    return one(_from_array(obj, ask)) if found is None else found
+        forecasts = distributions.forecasts(obj) or timeseries.forecasts(obj, options)
+    return single(_from_array(obj, options)) if forecasts is None else forecasts
 
 
 def _has_names(obj: Any) -> bool:
-    """Return whether an object is a named tuple of numbers or vectors, or a structured array: its fields have names."""
+    """Return whether an object is a named tuple of numbers or vectors, or a structured array."""
     if isinstance(obj, tuple):
-        return hasattr(obj, "_fields") and all(np.ndim(one) < 2 for one in obj if isinstance(one, np.ndarray))
+        return hasattr(obj, "_fields") and all(np.ndim(item) < 2 for item in obj if isinstance(item, np.ndarray))
     return bool(getattr(getattr(obj, "dtype", None), "names", 0))
 
 
 def _by_name(obj: Any) -> dict[str, Any]:
-    """Return the fields of a named tuple or a structured array, without the number of a row that pandas adds."""
+    """Return the fields of a named tuple or a structured array, without the row number that pandas adds."""
     fields = obj._asdict() if hasattr(obj, "_asdict") else {name: obj[name] for name in obj.dtype.names}
     return {name: value for name, value in fields.items() if name not in ("Index", "index")}
 
 
-def _from_array(obj: Any, ask: Ask) -> Belief:
+def _from_array(obj: Any, options: Options) -> Belief:
+    """Return a number, sequence or array as a point mass or an ensemble."""
     is_number = isinstance(obj, (int, float)) and not isinstance(obj, bool)
     is_sequence = isinstance(obj, Sequence) and not isinstance(obj, (str, bytes))
     if not (is_number or is_sequence or hasattr(obj, "__array__")):
@@ -215,7 +219,7 @@ def _from_array(obj: Any, ask: Ask) -> Belief:
     if is_sequence and any(isinstance(item, Belief) for item in obj):
         raise TypeError("as_belief: obj must be one belief, got a sequence of beliefs; use Mixture or Independent")
     if isinstance(obj, tuple) or (isinstance(obj, list) and obj and isinstance(obj[0], tuple)):
-        tuples.check(obj, ask.dim)
+        tuples.check(obj, options.dim)
     array = _check.floats("as_belief", "obj", obj)
     if array.ndim > 2:
         tuples.check_cube(array)

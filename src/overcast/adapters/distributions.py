@@ -1,7 +1,7 @@
 """Distributions of torch, NumPyro, TensorFlow Probability, NGBoost, skpro and scipy as beliefs.
 
-Normal ones are exact. A batch of distributions is one forecast per entry. Nothing here imports these packages: whoever
-has the object has imported them.
+Normal distributions are converted exactly. A batch of distributions is one forecast per entry. None of these packages
+is imported here.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import numpy as np
 
 from overcast import _check
 from overcast._check import Array
-from overcast.adapters.forecasts import Forecasts, is_from, members, one, quantiles, refuse
+from overcast.adapters.forecasts import Forecasts, is_from, members, quantiles, refuse, single
 from overcast.beliefs import Belief, Frozen, Gaussian, Sampler
 from overcast.beliefs.scipy_stats import is_scipy
 
 #: packages whose distributions have batch_shape, event_shape and sample
 TENSORS = ("torch", "numpyro", "tensorflow_probability")
-#: classes that are normal in all of them
+#: classes of univariate normal distributions in these packages
 NORMAL = ("Normal",)
 MULTIVARIATE = (
     *("MultivariateNormal", "LowRankMultivariateNormal", "MultivariateNormalTriL", "MultivariateNormalDiag"),
@@ -31,7 +31,7 @@ LEVELS = np.concatenate([[0.001, 0.005], np.arange(0.01, 0.995, 0.01), [0.995, 0
 
 
 def forecasts(obj: Any) -> Forecasts | None:
-    """Return the forecasts of a distribution, None if it is none that is known."""
+    """Return the forecasts of a distribution, None for objects of unknown classes."""
     if is_scipy(obj):
         return _scipy(obj)
     if is_from(obj, "ngboost") and hasattr(obj, "params"):
@@ -44,16 +44,18 @@ def forecasts(obj: Any) -> Forecasts | None:
 
 
 def _batch(n: int, make: Any, write: str) -> Forecasts:
+    """Return the forecasts of a batch of n distributions."""
     return Forecasts(n, make, "distributions in one object", write)
 
 
 def _scipy(obj: Any) -> Forecasts:
+    """Return one forecast for each entry of a frozen scipy.stats distribution."""
     kind = type(obj).__name__
     if kind == "gaussian_kde":
         write = "write oc.Sampler(lambda n, rng: kde.resample(n, seed=rng).T, dim=kde.d)"
         raise refuse("obj must be a distribution with parameters", "gaussian_kde", write)
     if kind == "multivariate_normal_frozen":
-        return one(Gaussian(obj.mean, obj.cov))
+        return single(Gaussian(obj.mean, obj.cov))
     if kind == "Normal" and hasattr(obj, "variance"):
         mean, sd = np.broadcast_arrays(obj.mean(), np.sqrt(obj.variance()))
         return _normals(mean, sd)
@@ -64,18 +66,18 @@ def _scipy(obj: Any) -> Forecasts:
             raise ValueError("as_belief: obj must have parameters in its domain, got others for norm") from None
         return _normals(*np.broadcast_arrays(*moments))
     if not hasattr(obj, "dist"):
-        return one(Frozen(obj))
+        return single(Frozen(obj))
     arrays = [*obj.args, *obj.kwds.values()]
     shape = np.broadcast_shapes(*(np.shape(value) for value in arrays))
     n = int(np.prod(shape))
     if n == 1 and not shape:
-        return one(Frozen(obj))
+        return single(Frozen(obj))
     rows = [np.broadcast_to(value, shape).ravel() for value in arrays]
     cut = len(obj.args)
 
     def make(i: int) -> Belief:
-        own = [float(row[i]) for row in rows]
-        return Frozen(obj.dist(*own[:cut], **dict(zip(obj.kwds, own[cut:], strict=True))))
+        values = [float(row[i]) for row in rows]
+        return Frozen(obj.dist(*values[:cut], **dict(zip(obj.kwds, values[cut:], strict=True))))
 
     return _batch(n, make, "use as_beliefs for one each, or Independent for one context of several dimensions")
 
@@ -87,9 +89,9 @@ def _normals(mean: Any, sd: Any) -> Forecasts:
 
 
 def _ngboost(obj: Any) -> Forecasts:
-    own = getattr(obj, "dist", None)
-    if own is not None:
-        return _scipy(own)
+    distribution = getattr(obj, "dist", None)
+    if distribution is not None:
+        return _scipy(distribution)
     if hasattr(obj, "cov") and np.ndim(obj.loc) == 2:
         cov = obj.cov() if callable(obj.cov) else obj.cov
         return _batch(len(obj.loc), lambda i: Gaussian(obj.loc[i], cov[i]), "use as_beliefs for one for each row")
@@ -102,7 +104,7 @@ def _ngboost(obj: Any) -> Forecasts:
 
 
 def _skpro(obj: Any) -> Forecasts:
-    """Return one forecast for each row; a normal one or members as they are, others by their quantiles."""
+    """Return one forecast for each row: normal distributions and members exactly, others by their quantiles."""
     n = obj.shape[0] if obj.shape else 1
     names = [name for name in obj.columns if isinstance(name, str)] if obj.shape else []
 
@@ -121,8 +123,8 @@ def _skpro_row(row: Any, kind: str) -> Belief:
     if kind == "Empirical" and row.weights is None:
         return members(np.asarray(row.spl, dtype=np.float64).reshape(len(row.spl), -1))
     c = row.shape[1] if row.shape else 1
-    found = np.asarray(row.quantile(LEVELS.tolist()), dtype=np.float64).reshape(c, len(LEVELS))
-    return quantiles(LEVELS, found.T)
+    values = np.asarray(row.quantile(LEVELS.tolist()), dtype=np.float64).reshape(c, len(LEVELS))
+    return quantiles(LEVELS, values.T)
 
 
 def _tensors(obj: Any) -> Forecasts:
@@ -133,22 +135,23 @@ def _tensors(obj: Any) -> Forecasts:
         )
     n, dim = int(np.prod(batch, dtype=int)), int(np.prod(event, dtype=int))
     name, base = type(obj).__name__, obj
-    while name in ("Independent", "ExpandedDistribution"):  # they only rearrange the axes of another
+    while name in ("Independent", "ExpandedDistribution"):  # these only rearrange the axes of another distribution
         base = getattr(base, "base_dist", None) or base.distribution
         name = type(base).__name__
     write = "use as_beliefs for one each, or Independent(distribution, 1) for one context of several dimensions"
     if name in NORMAL:
-        mean, variance = (_told(obj, key).reshape(n, dim) for key in ("mean", "variance"))
+        mean, variance = (_parameter(obj, key).reshape(n, dim) for key in ("mean", "variance"))
         return _batch(n, lambda i: Gaussian(mean[i], variance[i]), write)
     if name in MULTIVARIATE and base is obj:
-        mean = _told(obj, "mean").reshape(n, dim)
+        mean = _parameter(obj, "mean").reshape(n, dim)
         key = "covariance_matrix" if hasattr(obj, "covariance_matrix") else "covariance"
-        cov = np.broadcast_to(_told(obj, key), (*batch, dim, dim)).reshape(n, dim, dim)
+        cov = np.broadcast_to(_parameter(obj, key), (*batch, dim, dim)).reshape(n, dim, dim)
         return _batch(n, lambda i: Gaussian(mean[i], (cov[i] + cov[i].T) / 2.0), write)
     return _batch(n, lambda i: Sampler(partial(_draw, obj, i), dim), write)
 
 
-def _told(obj: Any, key: str) -> Array:
+def _parameter(obj: Any, key: str) -> Array:
+    """Return an attribute, or the result of a method, as an array."""
     value = getattr(obj, key)
     value = value() if callable(value) else value
     return _array(value)
@@ -160,7 +163,7 @@ def _array(value: Any) -> Array:
 
 
 def _draw(obj: Any, i: int, n: int, rng: np.random.Generator) -> Array:
-    """Return n draws of entry i of a batch, (n, c), that follow from the generator alone."""
+    """Return n draws of entry i of a batch, (n, c), which depend on the generator alone."""
     seed = int(rng.integers(2**31))
     if is_from(obj, "torch"):
         torch = sys.modules["torch"]

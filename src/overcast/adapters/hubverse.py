@@ -1,4 +1,4 @@
-"""Rows of the hubverse: one number per row, with its output type and the task that it belongs to."""
+"""Tables of the hubverse: one number per row, with its output type and its task."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from typing import Any
 import numpy as np
 
 from overcast import _check
-from overcast.adapters.forecasts import Ask, Forecasts, quantiles, refuse
+from overcast.adapters.forecasts import Forecasts, Options, quantiles, refuse
 from overcast.beliefs import Belief, Ensemble
 
 #: columns of every table of model output
 COLUMNS = {"output_type", "output_type_id", "value"}
-#: output types that are distributions, the fullest first
+#: output types that are distributions, the most informative first
 TYPES = ("sample", "quantile", "cdf", "pmf")
 
 
-def forecasts(frame: Any, ask: Ask) -> Forecasts:
-    """Return one forecast for each task, in the order of first rows: each combination of the other columns."""
-    if ask.model is not None:
-        ask.used.add("model")
+def forecasts(frame: Any, options: Options) -> Forecasts:
+    """Return one forecast for each task, a combination of the other columns, in order of appearance."""
+    if options.model is not None:
+        options.used.add("model")
         if "model_id" not in frame.columns:
             raise refuse("obj must have a column model_id to pick a model", "none", "leave out model=")
-        frame = frame[frame["model_id"] == ask.model]
+        frame = frame[frame["model_id"] == options.model]
         if not len(frame):
-            raise ValueError(f"as_belief: model must be in the column model_id, got {_check.short(ask.model)}")
+            raise ValueError(f"as_belief: model must be in the column model_id, got {_check.short(options.model)}")
     tasks = [name for name in frame.columns if name not in COLUMNS]
     keys = list(frame[tasks].astype(object).itertuples(index=False, name=None)) if tasks else [()] * len(frame)
     at: dict[Any, list[int]] = {}
@@ -37,30 +37,33 @@ def forecasts(frame: Any, ask: Ask) -> Forecasts:
 
 
 def _belief(frame: Any) -> Belief:
+    """Return the belief in the rows of one task."""
     kinds = set(frame["output_type"])
     kind = next((kind for kind in TYPES if kind in kinds), None)
     if kind is None:
         raise refuse(
-            f"obj must have an output_type among {', '.join(TYPES)}", ", ".join(sorted(map(str, kinds))), "ask for one"
+            f"obj must have an output_type among {', '.join(TYPES)}",
+            ", ".join(sorted(map(str, kinds))),
+            "ask for one",
         )
-    own = frame[frame["output_type"] == kind]
-    value = np.asarray(own["value"], dtype=np.float64)
+    rows = frame[frame["output_type"] == kind]
+    value = np.asarray(rows["value"], dtype=np.float64)
     if kind == "sample":
         return Ensemble(value[:, None])
     try:
-        at = np.asarray(own["output_type_id"], dtype=np.float64)
+        at = np.asarray(rows["output_type_id"], dtype=np.float64)
     except (TypeError, ValueError):
-        names = _check.short(own["output_type_id"].iloc[0])
+        names = _check.short(rows["output_type_id"].iloc[0])
         raise refuse(f"output_type_id of {kind} must be numbers", names, "give each category a number") from None
     if kind == "quantile":
         return quantiles(at, value)
     if kind == "cdf":
         order = np.argsort(at)
-        return quantiles(*_increasing(value[order], at[order]))
+        return quantiles(*_increasing_part(value[order], at[order]))
     return Ensemble(at[:, None], value / value.sum())
 
 
-def _increasing(levels: Any, values: Any) -> tuple[Any, Any]:
-    """Return the points of a distribution function where it grows."""
+def _increasing_part(levels: Any, values: Any) -> tuple[Any, Any]:
+    """Return the points of a distribution function at which it increases."""
     keep = np.concatenate([[True], np.diff(levels) > 0.0])
     return levels[keep], values[keep]

@@ -1,4 +1,4 @@
-"""Columns that say something about a forecast only beside others: tmean beside tsd, temp_min beside temp_max."""
+"""Columns that are part of a summary only beside others: tmean beside tsd, temp_min beside temp_max."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 
 class Column(NamedTuple):
-    """The role of a column.
+    """The role of a column in a summary.
 
-    model : of which model, "" if the name does not tell
-    kind : a key of `columns.TABLE`, or one of those that `together` returns
-    level : of a quantile, or the coverage of an interval, in (0, 1); None for other kinds
+    model : the name of the model, "" if the column's name has none
+    kind : a kind in `columns.TABLE`, or one that `read_pairs` returns
+    level : the level of a quantile, or the coverage of an interval, in (0, 1); None for other kinds
     """
 
     model: str
@@ -27,19 +27,19 @@ ROLES: dict[str, tuple[str, ...]] = {
     ),
     "sd": ("sd", "std", "stdev", "stddev", "std_dev", "sigma"),
     "variance": ("var", "variance"),
-    # spreads that may be several things
+    # ambiguous spreads
     "vague": (
         *("spread", "error", "err", "iqr", "unc", "uncertainty", "precision", "mad", "rmse", "se", "stderr", "sem"),
         *("std_err", "std_error", "std.error"),
     ),
-    # what may stand between bounds
+    # a point forecast between bounds
     "middle": ("median", "mid", "middle", "central", "point", "fit", "fitted", "value", "estimate", "est", "likely"),
     "parameter": (
         *("loc", "location", "scale", "mu", "shape", "rate", "alpha", "beta", "concentration", "concentration0"),
         *("concentration1", "total_count", "probs"),
     ),
 }
-#: bounds of one interval
+#: words for the lower and the upper bound
 ENDS = (
     ("lower", "upper"),
     ("lo", "hi"),
@@ -50,7 +50,7 @@ ENDS = (
     ("lb", "ub"),
     ("worst", "best"),
 )
-#: parameters of a distribution, of a family that they do not tell, and how one of the families is written
+#: names of parameters that several families share -> how one of the families is written
 FAMILIES: dict[tuple[str, ...], str] = {
     ("loc", "scale"): "scipy.stats.norm({loc}, {scale})",
     ("location", "scale"): "scipy.stats.norm({location}, {scale})",
@@ -62,9 +62,9 @@ FAMILIES: dict[tuple[str, ...], str] = {
     ("concentration1", "concentration0"): "scipy.stats.beta({concentration1}, {concentration0})",
     ("total_count", "probs"): "scipy.stats.nbinom({total_count}, 1 - {probs})",
 }
-#: the mean and the deviation of a logarithm
+#: prefixes of a logarithm, whose mean and deviation are those of a lognormal distribution
 LOGARITHM, LOGNORMAL = ("log", "ln"), "scipy.stats.lognorm({sd}, scale=np.exp({mean}))"
-#: names in front of bounds that only say that they are those of a forecast
+#: prefixes of bounds that name no variable or model
 FORECAST = frozenset(
     (
         *("", "p", "q", "pi", "ci", "fc", "fcst", "forecast", "pred", "prediction", "predicted", "yhat", "y", "y_pred"),
@@ -88,9 +88,9 @@ _GLUED = (
     re.compile(rf"(?P<model>.*[^_\-. (])(?P<word>{_GLUE})", re.IGNORECASE),
     re.compile(r"(?P<word>mean|avg|sd|std|stdev|var|min|max)(?P<model>[^_\-. (].*)", re.IGNORECASE),
 )
-#: a name as short as this may end in "sd" by chance, so that t beside tsd says nothing
+#: a name as short as this may end in "sd" by chance, so that t beside tsd is no pair
 SHORT = 2
-#: words in which hardly any name ends by chance, so that y beside yerr says something
+#: words in which hardly any name ends by chance, so that y beside yerr is a pair
 RARE = frozenset(("err", "error", "stderr"))
 #: l95 beside u95, and X2.5 beside X97.5, as R calls columns 2.5%
 _END_AT = re.compile(r"(?:(?P<model>.+?)[_\-. ])?(?P<end>[lu])[_\-. ]?(?P<percent>\d{2}(?:\.\d+)?)", re.IGNORECASE)
@@ -98,7 +98,12 @@ _R = re.compile(r"X(?P<percent>\d{1,2}(?:\.\d+)?)\.?", re.IGNORECASE)
 
 
 class _Group(NamedTuple):
-    """The columns of one name: by word, and those of them whose word stands apart from the name."""
+    """The columns that share a name.
+
+    model : the name
+    words : word, such as "mean" -> column
+    apart : the words that a separator divides from the name
+    """
 
     model: str
     words: dict[str, Any]
@@ -109,22 +114,22 @@ class _Group(NamedTuple):
         return [label for word, label in self.words.items() if _ROLE.get(word) in roles]
 
 
-def together(labels: Iterable[Any]) -> dict[Any, Column]:
-    """Return the columns that others explain.
+def read_pairs(labels: Iterable[Any]) -> dict[Any, Column]:
+    """Return the roles that columns have only beside others.
 
-    Their kinds are "mean" beside "sd" or "variance"; "lower", "upper" and a "point" between them; "parameter" for those
-    of a distribution; and "other" for a centre beside a spread that may be several things.
+    Their kinds are "mean" beside "sd" or "variance"; "lower", "upper" and a "point" between them; "parameter" for
+    parameters of a distribution; and "other" for a centre beside an ambiguous spread.
 
     Examples
     --------
-    >>> together(["tmean", "tsd", "rain"])
+    >>> read_pairs(["tmean", "tsd", "rain"])
     {'tmean': Column(model='t', kind='mean', level=None), 'tsd': Column(model='t', kind='sd', level=None)}
-    >>> [column.kind for column in together(["lower_bound", "pred", "upper_bound"]).values()]
+    >>> [column.kind for column in read_pairs(["lower_bound", "pred", "upper_bound"]).values()]
     ['lower', 'upper', 'point']
     """
     known = [label for label in labels if isinstance(label, str)]
     groups = _groups(known)
-    out = _levelled(known)
+    out = _paired_levels(known)
     for group in groups.values():
         parameters = family(group.model, group.words)
         if parameters:
@@ -142,12 +147,12 @@ def together(labels: Iterable[Any]) -> dict[Any, Column]:
 
 
 def is_vague(label: Any) -> bool:
-    """Return whether a column holds a spread that may be several things."""
+    """Return whether a column's name is that of an ambiguous spread, such as "error"."""
     return any(group.of("vague") for group in _groups([label] if isinstance(label, str) else []).values())
 
 
 def family(model: str, words: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
-    """Return how a distribution with such parameters is written, and their columns by word; None if they are none."""
+    """Return how a distribution with these parameters is written, and their columns by word; None for other words."""
     for names, write in FAMILIES.items():
         if all(name in words for name in names):
             return write, {name: words[name] for name in names}
@@ -158,24 +163,24 @@ def family(model: str, words: dict[str, Any]) -> tuple[str, dict[str, Any]] | No
     return None
 
 
-def written(labels: Iterable[Any]) -> str:
-    """Return how the distribution with parameters in these columns of a row may be written.
+def constructor_call(labels: Iterable[Any]) -> str:
+    """Return the Python call that builds a distribution from parameters in these columns, "" if there are none.
 
     Examples
     --------
-    >>> written(["shape", "rate"])
+    >>> constructor_call(["shape", "rate"])
     "scipy.stats.gamma(row['shape'], scale=1 / row['rate'])"
     """
     for group in _groups([label for label in labels if isinstance(label, str)]).values():
         parameters = family(group.model, group.words)
         if parameters:
-            write, own = parameters
-            return write.format(**{word: f"row[{label!r}]" for word, label in own.items()})
+            write, by_word = parameters
+            return write.format(**{word: f"row[{label!r}]" for word, label in by_word.items()})
     return ""
 
 
 def _groups(labels: list[str]) -> dict[str, _Group]:
-    """Return the columns by the name that they share; a column may belong to several."""
+    """Group columns by the name that they share; a column may belong to several groups."""
     out: dict[str, _Group] = {}
     for label in labels:
         for pattern in (_ALONE, _AFTER, _LIMIT, _BEFORE, *_GLUED):
@@ -190,24 +195,24 @@ def _groups(labels: list[str]) -> dict[str, _Group]:
 
 
 def _centre(group: _Group, labels: list[str]) -> str | None:
-    """Return the column of the mean: by its word, or by the name alone, as wind is beside wind_sd."""
-    found = group.of("mean")
-    if found:
-        return str(found[0])
+    """Return the column of the mean: the one with a word for it, or the bare name, such as wind beside wind_sd."""
+    means = group.of("mean")
+    if means:
+        return str(means[0])
     if group.model in labels and (group.apart or len(group.model) > SHORT or RARE & group.words.keys()):
         return group.model
     bare = group.of("middle") if not group.model and group.of("vague") else []
     return str(bare[0]) if bare else None
 
 
-def _levelled(labels: list[str]) -> dict[Any, Column]:
-    """Return the bounds and quantiles whose levels count only beside those of the other end."""
+def _paired_levels(labels: list[str]) -> dict[Any, Column]:
+    """Return bounds and quantiles whose levels count only beside the opposite ones: l95 beside u95."""
     out: dict[Any, Column] = {}
     ends = {label: match for label in labels if (match := _END_AT.fullmatch(label.strip()))}
     for label, match in ends.items():
         share, of = float(match["percent"]) / 100.0, (match["model"], match["percent"])
-        both = {other["end"].lower() for other in ends.values() if (other["model"], other["percent"]) == of}
-        if both == {"l", "u"} and share >= 0.5:
+        ends_there = {other["end"].lower() for other in ends.values() if (other["model"], other["percent"]) == of}
+        if ends_there == {"l", "u"} and share >= 0.5:
             model = "" if (match["model"] or "").lower() in FORECAST else match["model"]
             out[label] = Column(model, "lo" if match["end"].lower() == "l" else "hi", round(share, 9))
     percents = {label: float(match["percent"]) for label in labels if (match := _R.fullmatch(label.strip()))}
@@ -219,15 +224,15 @@ def _levelled(labels: list[str]) -> dict[Any, Column]:
 
 
 def _bounds(group: _Group, bare: _Group, labels: list[str]) -> dict[Any, Column]:
-    """Return a lower and an upper bound, and the forecast between them.
+    """Return the roles of a lower and an upper bound, and of the forecast between them.
 
-    bare : columns that consist of a word alone
+    bare : columns whose whole name is such a word
     """
-    both = next((pair for pair in ENDS if all(end in group.words for end in pair)), None)
-    if both is None or group.model == "mean" or {"open", "close"} & {label.lower() for label in labels}:
+    pair = next((words for words in ENDS if all(word in group.words for word in words)), None)
+    if pair is None or group.model == "mean" or {"open", "close"} & {label.lower() for label in labels}:
         return {}  # bounds of a mean say little of what is forecast, and the high of a day's prices is a quantity
     model = "" if group.model.lower() in FORECAST else group.model
-    out = {group.words[word]: Column(model, _END[word]) for word in both}
+    out = {group.words[word]: Column(model, _END[word]) for word in pair}
     centres = [*group.of("mean", "middle"), *([group.model] if group.model in labels else [])]
     if not model:
         centres += bare.of("mean", "middle")

@@ -1,4 +1,4 @@
-"""pandas DataFrames and Series: summaries, members side by side, sktime's columns, hubverse rows, or members by row."""
+"""pandas DataFrames and Series: summaries, members in columns or rows, sktime's columns, or hubverse rows."""
 
 from __future__ import annotations
 
@@ -9,67 +9,76 @@ import numpy as np
 
 from overcast import _check
 from overcast.adapters import columns, ensembles, hubverse, summaries
-from overcast.adapters.forecasts import Ask, Forecasts, is_from, one, quantiles, refuse
+from overcast.adapters.forecasts import Forecasts, Options, is_from, quantiles, refuse, single
 from overcast.beliefs import Belief, Ensemble, PointMass
 
-#: columns that number the rows of a table: of pandas' reset_index and to_csv, and of series in tables of forecasts
+#: columns of row numbers by pandas' reset_index and to_csv, and of identifiers of series
 ROWS = frozenset(("index", "level_0", "Unnamed: 0", "id", "unique_id", "item_id", "series_id"))
 
 #: names of an index of times
 TIMES = frozenset(("ds", "date", "time", "datetime", "timestamp", "valid_time", "step", "horizon", "lead_time"))
 
 
-def series(obj: Any, ask: Ask) -> Forecasts:
-    """Return the forecast of a pandas Series: a row of a table of forecasts, or a context known exactly."""
+def series(obj: Any, options: Options) -> Forecasts:
+    """Return the forecasts in a pandas Series: a row of a table of forecasts, or a context known exactly."""
     labels, levels = list(obj.index), [str(name).lower() for name in obj.index.names]
     if set(levels) & (ensembles.IDS | {"number"}):  # one member in each entry
-        return frame(obj.to_frame(name=obj.name if obj.name is not None else "value"), ask)
-    at = _stacked(obj.index)
-    if at is not None:
+        return frame(obj.to_frame(name=obj.name if obj.name is not None else "value"), options)
+    level = _summary_level(obj.index)
+    if level is not None:
         _check_once(obj.index)
-        return _unstacked(frame(obj.unstack(at), ask), f"obj.unstack({at})")
+        return _with_hint(frame(obj.unstack(level), options), f"obj.unstack({level})")
     _check_shares(obj.index)
-    if columns.read_all(labels, ask.names) or ensembles.wide(labels) or _levelled(labels) or _ids(labels):
-        return frame(obj.to_frame().T.infer_objects(), ask)
-    if _dated(obj.index) and len(labels) != ask.dim:
+    if (
+        columns.read_all(labels, options.names)
+        or ensembles.member_columns(labels)
+        or _are_tuples(labels)
+        or _has_member_ids(labels)
+    ):
+        return frame(obj.to_frame().T.infer_objects(), options)
+    if _has_times(obj.index) and len(labels) != options.dim:
         write = "write oc.as_beliefs(obj.to_frame()) for one context each, obj.to_numpy() for one context of them"
         raise refuse("obj must say whether its times are dimensions", f"{len(labels)} times", write)
     ensembles.check_percents(labels)
-    ensembles.check_many(labels, ask.dim, "obj")
-    if any(isinstance(label, str) for label in labels):  # whole numbers may be what is left of a longer vector
-        ensembles.check_numbers(labels, ask)
-    return one(called(PointMass(obj.tolist() if obj.dtype.kind == "O" else obj.to_numpy()), labels))
+    ensembles.check_many(labels, options.dim, "obj")
+    if any(isinstance(label, str) for label in labels):  # integers may be part of a longer vector
+        ensembles.check_numbers(labels, options)
+    return single(with_names(PointMass(obj.tolist() if obj.dtype.kind == "O" else obj.to_numpy()), labels))
 
 
-def frame(obj: Any, ask: Ask) -> Forecasts:
-    """Return the forecasts in a pandas DataFrame; plain rows are the members of one."""
-    found = summarised(obj, ask)
-    if found is None and _dated(obj.index):
+def frame(obj: Any, options: Options) -> Forecasts:
+    """Return the forecasts in a pandas DataFrame; plain rows are the members of one forecast."""
+    forecasts = read_summary(obj, options)
+    if forecasts is None and _has_times(obj.index):
         write = "write oc.as_beliefs(obj) for one context each, obj.to_numpy() for members"
         raise refuse("obj must say whether its times are members", f"{len(obj)} times", write)
-    return one(called(Ensemble(_check.table("as_belief", "obj", obj)), obj.columns)) if found is None else found
+    return (
+        single(with_names(Ensemble(_check.table("as_belief", "obj", obj)), obj.columns))
+        if forecasts is None
+        else forecasts
+    )
 
 
-def rows(obj: Any, ask: Ask) -> Forecasts:
+def rows(obj: Any, options: Options) -> Forecasts:
     """Return the forecasts in a pandas DataFrame; plain rows are contexts known exactly."""
-    found = summarised(obj, ask)
-    if found is not None:
-        return found
+    forecasts = read_summary(obj, options)
+    if forecasts is not None:
+        return forecasts
     table = _check.table("as_belief", "obj", obj)
-    return Forecasts(len(table), lambda i: called(PointMass(table[i]), obj.columns))
+    return Forecasts(len(table), lambda i: with_names(PointMass(table[i]), obj.columns))
 
 
-def summarised(obj: Any, ask: Ask) -> Forecasts | None:
-    """Return the forecasts that columns or levels in the index tell of, None for a table of plain numbers."""
+def read_summary(obj: Any, options: Options) -> Forecasts | None:
+    """Return the forecasts that the columns or the index describe, None for a table of plain numbers."""
     labels = list(obj.columns)
     if len(set(labels)) < len(labels):
         twice = next(label for label in labels if labels.count(label) > 1)
         raise refuse("obj must have distinct columns", f"{twice!r} twice", "drop one of them")
     if set(labels) >= hubverse.COLUMNS:
-        return hubverse.forecasts(obj, ask)
+        return hubverse.forecasts(obj, options)
     if getattr(obj.columns, "nlevels", 1) > 1:
         return _sktime(obj, labels)
-    at = _stacked(obj.index)
+    at = _summary_level(obj.index)
     if at is None:
         _check_shares(obj.index)
     else:
@@ -77,39 +86,41 @@ def summarised(obj: Any, ask: Ask) -> Forecasts | None:
     if at is not None and len(labels) > 1:
         return _quantities(obj, labels, at)
     if at is not None:
-        found = summarised(obj[labels[0]].unstack(at), ask)
-        return None if found is None else _unstacked(found, f"obj[{labels[0]!r}].unstack({at})")
-    found = summaries.forecasts(summaries.of_frame(obj), ask)
-    if found is not None:
-        return found
+        forecasts = read_summary(obj[labels[0]].unstack(at), options)
+        return None if forecasts is None else _with_hint(forecasts, f"obj[{labels[0]!r}].unstack({at})")
+    forecasts = summaries.forecasts(summaries.of_frame(obj), options)
+    if forecasts is not None:
+        return forecasts
     index = list(obj.index)
     if len(index) > 1 and all(isinstance(level, float) and 0.0 < level < 1.0 for level in index):
         if len(labels) > 1 and _are_times(obj.columns):
             must = "obj must have one forecast in each row"
             raise refuse(must, f"levels in its rows and {len(labels)} times in its columns", "write obj.T")
-        return one(called(quantiles(index, _check.table("as_belief", "obj", obj)), labels))  # of frame.quantile([...])
+        return single(
+            with_names(quantiles(index, _check.table("as_belief", "obj", obj)), labels)
+        )  # of frame.quantile([...])
     if len(columns.read_all(index)) > 1:
         shown = ", ".join(str(label) for label in columns.read_all(index))
         raise refuse("obj must have a summary in its columns", f"{shown} in its rows", "write frame.T, and pick a row")
-    if ensembles.numbered(obj):
+    if ensembles.has_member_columns(obj):
         return ensembles.side_by_side(obj, labels, {"": labels})
-    wide = ensembles.wide(labels)
+    wide = ensembles.member_columns(labels)
     if wide:
         return ensembles.side_by_side(obj, labels, wide)
-    found = ensembles.long(obj)
-    if found is None:
-        ensembles.check_numbers(labels, ask)
-        _check_rows(obj, labels, ask)
-    return found
+    forecasts = ensembles.long_forecasts(obj)
+    if forecasts is None:
+        ensembles.check_numbers(labels, options)
+        _check_rows(obj, labels, options)
+    return forecasts
 
 
-def called(belief: Belief, names: Iterable[Any]) -> Belief:
+def with_names(belief: Belief, names: Iterable[Any]) -> Belief:
     """Return the belief with these names, if all are strings."""
-    return ensembles.named(belief, list(names))
+    return ensembles.with_names(belief, list(names))
 
 
-def _stacked(index: Any) -> int | None:
-    """Return which of two levels of an index holds the parts of a summary, such as quantiles below each date.
+def _summary_level(index: Any) -> int | None:
+    """Return which of an index's two levels holds the parts of a summary, such as quantiles below each date.
 
     None if there is no such level, or if the other one names variables, as in a row of sktime's.
     """
@@ -126,16 +137,16 @@ def _stacked(index: Any) -> int | None:
 
 
 def _quantities(obj: Any, labels: list[Any], at: int) -> Forecasts:
-    """Return one forecast of several quantities, which stand in the columns, for each date above the quantiles."""
+    """Return one forecast for each date, of the quantities in the columns, from quantiles in the index."""
     if not all(isinstance(level, float) for level in obj.index.unique(at)):
         must = "obj must have one quantity, or levels such as 0.1 in its index"
         raise refuse(must, f"{len(labels)} columns", f"write obj[{labels[0]!r}] for one of them")
     wide = obj.unstack(at)
-    return _unstacked(_sktime(wide, list(wide.columns)), f"obj.unstack({at})")
+    return _with_hint(_sktime(wide, list(wide.columns)), f"obj.unstack({at})")
 
 
 def _check_once(index: Any) -> None:
-    """Raise ValueError if an entry of an index comes twice."""
+    """Raise ValueError if an index has duplicates."""
     if index.has_duplicates:
         twice = ", ".join(str(part) for part in index[index.duplicated()][0])
         write = "write obj[~obj.index.duplicated()] for the first of each"
@@ -143,7 +154,7 @@ def _check_once(index: Any) -> None:
 
 
 def _check_shares(index: Any) -> None:
-    """Raise ValueError if a level of an index is said to hold quantiles, and they cannot be read."""
+    """Raise ValueError if a level of an index is named after quantiles, but holds no readable ones."""
     if getattr(index, "nlevels", 1) < 2:
         return
     for name in index.names:
@@ -162,29 +173,32 @@ def _are_times(index: Any) -> bool:
     return typed or str(index.name).lower() in TIMES or all(hasattr(label, "year") for label in index)
 
 
-def _unstacked(found: Forecasts, write: str) -> Forecasts:
-    """Return the forecasts of a table, with how one is taken out of the object that it was made of."""
-    return Forecasts(len(found), found.__getitem__, pick=f"pick one, such as {write}.iloc[[0]], or use as_beliefs")
+def _with_hint(forecasts: Forecasts, write: str) -> Forecasts:
+    """Return the forecasts of an unstacked table, whose errors say how to take one out of the user's object."""
+    return Forecasts(
+        len(forecasts), forecasts.__getitem__, pick=f"pick one, such as {write}.iloc[[0]], or use as_beliefs"
+    )
 
 
-def _check_rows(obj: Any, labels: list[Any], ask: Ask) -> None:
-    """Raise ValueError if a column of a plain table numbers its rows."""
+def _check_rows(obj: Any, labels: list[Any], options: Options) -> None:
+    """Raise ValueError if a column of a plain table holds row numbers."""
     for label in labels:
-        if str(label) in ROWS and label not in ask.names and getattr(obj[label].dtype, "kind", "O") in "iu":
+        if str(label) in ROWS and label not in options.names and getattr(obj[label].dtype, "kind", "O") in "iu":
             write = f"write frame.drop(columns={label!r})"
             raise refuse("obj must have quantities in its columns", f"the number of a row in {label!r}", write)
 
 
-def _dated(index: Any) -> bool:
+def _has_times(index: Any) -> bool:
     """Return whether an index holds several times."""
     return len(index) > 1 and (getattr(index.dtype, "kind", "O") == "M" or is_from(index, "pandas", "PeriodIndex"))
 
 
-def _ids(labels: list[Any]) -> bool:
+def _has_member_ids(labels: list[Any]) -> bool:
+    """Return whether a label is that of a column of member numbers."""
     return any(str(label).lower() in ensembles.IDS | {"number"} for label in labels)
 
 
-def _levelled(labels: list[Any]) -> bool:
+def _are_tuples(labels: list[Any]) -> bool:
     return bool(labels) and all(isinstance(label, tuple) for label in labels)
 
 
@@ -195,19 +209,20 @@ def _sktime(obj: Any, labels: list[tuple[Any, ...]]) -> Forecasts:
         level = _sktime_level(label)
         at.setdefault(label[0], {})[level] = i
     levels = list(next(iter(at.values())))
-    if any(set(own) != set(levels) for own in at.values()):
+    if any(set(columns_of) != set(levels) for columns_of in at.values()):
         raise refuse("obj must have the same levels of all variables", "others", "pick one variable: frame[['name']]")
-    order = [[own[level] for own in at.values()] for level in levels]
+    order = [[columns_of[level] for columns_of in at.values()] for level in levels]
     values = np.asarray(obj.to_numpy(dtype=np.float64))[:, order]  # (rows, levels, c)
     names = [str(name) for name in at] if all(isinstance(name, str) for name in at) else []
     return Forecasts(
         len(values),
-        lambda i: called(quantiles(levels, values[i]), names) if names else quantiles(levels, values[i]),
+        lambda i: with_names(quantiles(levels, values[i]), names) if names else quantiles(levels, values[i]),
         pick=summaries.PICK,
     )
 
 
 def _sktime_level(label: tuple[Any, ...]) -> float:
+    """Return the level of a quantile from the label of its column."""
     number = label[1] if len(label) > 1 and isinstance(label[1], (float, int, np.number)) else None
     if number is not None and len(label) == 2 and 0.0 < number < 1.0:
         return float(number)

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from overcast.adapters import columns
-from overcast.adapters.forecasts import Ask, Forecasts, is_from, members, quantiles, refuse
+from overcast.adapters.forecasts import Forecasts, Options, is_from, members, quantiles, refuse
 from overcast.beliefs import Belief, PointMass
 
-#: components that Darts makes by predict_likelihood_parameters, but for quantiles
+#: components by Darts' predict_likelihood_parameters, other than quantiles
 PARAMETER = re.compile(r".+_(?:mu|sigma|lambda|alpha|beta|gamma|xzero)")
 
 
-def forecasts(obj: Any, ask: Ask) -> Forecasts | None:
-    """Return one forecast for each step, None if the object comes from neither."""
+def forecasts(obj: Any, options: Options) -> Forecasts | None:
+    """Return one forecast for each step of a GluonTS or Darts object, None for other objects."""
     if is_from(obj, "gluonts", "SampleForecast"):
         return _members(np.asarray(obj.samples), [])
     if is_from(obj, "gluonts", "QuantileForecast"):
@@ -26,7 +26,7 @@ def forecasts(obj: Any, ask: Ask) -> Forecasts | None:
             "obj must be a forecast of samples or quantiles", type(obj).__name__, "write obj.to_sample_forecast()"
         )
     if is_from(obj, "darts", "TimeSeries"):
-        return _darts(obj, ask)
+        return _darts(obj, options)
     return None
 
 
@@ -35,17 +35,18 @@ def _steps(n: int, make: Any) -> Forecasts:
 
 
 def _members(samples: Any, names: list[str]) -> Forecasts:
-    """samples : (n, steps) or (n, steps, c)"""
+    """Return one ensemble for each step; samples (n, steps) or (n, steps, c)."""
     cube = samples[:, :, None] if samples.ndim == 2 else samples
 
     def make(i: int) -> Belief:
-        found = members(cube[:, i])
-        return found.named(names) if names else found
+        ensemble = members(cube[:, i])
+        return ensemble.named(names) if names else ensemble
 
     return _steps(cube.shape[1], make)
 
 
 def _gluonts_quantiles(obj: Any) -> Forecasts:
+    """Return one forecast for each step of a GluonTS QuantileForecast."""
     keys = [str(key) for key in obj.forecast_keys]
     at = [i for i, key in enumerate(keys) if key != "mean"]
     values = np.asarray(getattr(obj, "forecast_array", getattr(obj, "forecast_arrays", None)), dtype=np.float64)[at]
@@ -54,32 +55,32 @@ def _gluonts_quantiles(obj: Any) -> Forecasts:
     return _steps(values.shape[1], lambda i: quantiles(levels, values[:, i]))
 
 
-def _darts(obj: Any, ask: Ask) -> Forecasts:
-    """Return members of a stochastic series, quantiles of components such as load_q0.10, or points."""
+def _darts(obj: Any, options: Options) -> Forecasts:
+    """Return the forecasts of a Darts series: members, quantiles in components such as load_q0.10, or points."""
     values = np.asarray(obj.all_values(copy=False), dtype=np.float64)  # (steps, components, samples)
     names = [str(name) for name in obj.components]
     if values.shape[2] > 1:
         return _members(values.transpose(2, 0, 1), names)
     parameters = [name for name in names if PARAMETER.fullmatch(name)]
-    if parameters:  # of a family that they do not tell
+    if parameters:  # of an unknown family
         write = "write model.predict(n, num_samples=500)"
         raise refuse("obj must have samples or quantiles", f"the parameters {', '.join(parameters)}", write)
-    found = columns.read_all(names)
-    if not found:
+    roles = columns.read_all(names)
+    if not roles:
         return _steps(len(values), lambda i: PointMass(values[i, :, 0]).named(names))
     of: dict[str, dict[float, int]] = {}
     for i, name in enumerate(names):
-        column = found.get(name)
+        column = roles.get(name)
         if column is None or column.level is None or column.kind not in ("quantile", "percentile"):
             raise refuse("obj must have components of quantiles only", name, "pick them: series[['load_q0.1', ...]]")
         of.setdefault(column.model, {})[column.level] = i
-    if ask.model is not None and ask.model in of:
-        ask.used.add("model")
-        of = {ask.model: of[ask.model]}
+    if options.model is not None and options.model in of:
+        options.used.add("model")
+        of = {options.model: of[options.model]}
     levels = list(next(iter(of.values())))
-    if any(set(own) != set(levels) for own in of.values()):
+    if any(set(at_levels) != set(levels) for at_levels in of.values()):
         raise refuse("obj must have the same levels of all components", "others", "pick one component")
-    order = [[own[level] for own in of.values()] for level in levels]
+    order = [[at_levels[level] for at_levels in of.values()] for level in levels]
 
     def make(i: int) -> Belief:
         belief = quantiles(levels, values[i, :, 0][order])

@@ -1,4 +1,4 @@
-"""Tuples, in which functions return several things: mean and standard deviation, a forecast and its bounds."""
+"""Checks for tuples such as (mean, standard deviation) or (forecast, bounds), which need another form."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 
 from overcast.adapters.forecasts import refuse
 
-#: how the bounds in the rows of an array are written as beliefs
+#: how to write bounds in the rows of an array as beliefs
 BOUNDS = "[oc.Quantiles([0.1, 0.9], row) for row in {}] with your levels for the bounds of intervals"
 
 
 def check(obj: Any, dim: int | None = None) -> None:
-    """Raise ValueError if a tuple, or a list of pairs, may be something else than a context or an ensemble.
+    """Raise ValueError if a tuple, or a list of pairs, may be anything but a context or an ensemble.
 
-    A tuple of numbers is a context if the bandit knows that contexts have so many dimensions.
+    A tuple of `dim` numbers is a context.
 
     dim : the dimension of contexts, if it is known
     """
@@ -39,14 +39,14 @@ def check(obj: Any, dim: int | None = None) -> None:
 
 
 def check_cube(array: Any) -> None:
-    """Raise ValueError if the t ensembles in an array (t, n, c) may be intervals, such as MAPIE's (t, 2, levels)."""
+    """Raise ValueError if an array (t, n, c) may hold intervals, such as MAPIE's (t, 2, levels), and not ensembles."""
     if isinstance(array, np.ndarray) and array.ndim == 3 and array.shape[1] == 2:
         write = f"write {BOUNDS.format(_slices('obj', array.shape))}, [oc.Ensemble(row) for row in obj] for members"
         raise refuse("obj must have three members or more in each ensemble", f"an array {array.shape}", write)
 
 
 def _advice(shapes: list[tuple[int, ...]]) -> str:
-    """Return advice for arrays of these shapes."""
+    """Return the expression to write for a tuple of arrays of these shapes."""
     first, last = shapes[0], shapes[-1]
     if len(shapes) == 2 and first == last and len(first) == 1:
         pair, members = "for mean and standard deviation", "oc.Ensemble(obj) for two members"
@@ -69,12 +69,12 @@ def _advice(shapes: list[tuple[int, ...]]) -> str:
 
 
 def _slices(name: str, shape: tuple[int, ...]) -> str:
-    """Return how the bounds of one level are taken from an array (n, 2) or (n, 2, levels)."""
+    """Return the expression for the bounds of one level in an array (n, 2) or (n, 2, levels)."""
     return name if len(shape) == 2 or shape[2] == 1 else f"{name}[:, :, 0]"
 
 
 def _numbers(items: Any) -> int:
-    """Return how many of the items are numbers."""
+    """Count the items that are numbers."""
     return sum(isinstance(item, Real) or (isinstance(item, np.ndarray) and not item.ndim) for item in items)
 
 

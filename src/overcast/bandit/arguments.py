@@ -13,7 +13,7 @@ from overcast._check import Array
 from overcast._linalg import Indices
 from overcast.adapters import as_belief, known_to, tuples
 from overcast.adapters.convert import read, read_all
-from overcast.adapters.forecasts import Ask, is_from
+from overcast.adapters.forecasts import Options, is_from
 from overcast.beliefs import Belief, Ensemble, PointMass
 from overcast.beliefs.base import Beliefs
 from overcast.beliefs.names import arranged
@@ -156,7 +156,7 @@ def one_or_many(
     return replace(out, contexts=contexts, names=names)
 
 
-def separate(value: Any, ask: Ask = _NOBODY) -> Any:
+def separate(value: Any, ask: Options = _NOBODY) -> Any:
     """Read an argument about n rounds as an array, a `Table` or a sequence.
 
     Tables of summaries, datasets and batches become one forecast for each round. Other pandas DataFrames are tables of
@@ -167,7 +167,7 @@ def separate(value: Any, ask: Ask = _NOBODY) -> Any:
     if is_from(value, "pandas", "DataFrame"):
         from overcast.adapters import tables
 
-        if tables.summarised(value, ask) is not None:
+        if tables.read_summary(value, ask) is not None:
             return read_all(value, ask)
         rows, columns = _check.table("Bandit", "columns", value), list(value.columns)
         named = columns and all(isinstance(name, str) for name in columns)
@@ -222,7 +222,7 @@ def _of_length(name: str, value: Any, n: int) -> None:
         raise ValueError(f"Bandit: {name} must be one for each of the {n} rewards, got {got}")
 
 
-def _beliefs(belief: Any, n: int, names: tuple[str, ...] | None, ask: Ask) -> tuple[Array | list[Belief], Names]:
+def _beliefs(belief: Any, n: int, names: tuple[str, ...] | None, ask: Options) -> tuple[Array | list[Belief], Names]:
     """Return contexts (n, c) if all are vectors, else a list of beliefs of one dimension; and the names of it."""
     if isinstance(belief, np.ndarray) and belief.ndim == 2:
         return _check.array("Bandit", "belief", belief, (n, "c")), names

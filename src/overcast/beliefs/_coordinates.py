@@ -1,4 +1,4 @@
-"""Distribution functions and quantiles of single coordinates, and the checks of their arguments."""
+"""Distribution functions and quantiles of single coordinates, and checks of their arguments."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from overcast._check import Array
 
 # Cumulated weights carry round-off: without this the median of six members could be the fourth instead of the third.
 ROUND_OFF = 1e-12
-# Each halves the bracket, so that what is left is below round-off even where the solution is near zero.
+# Each step halves the bracket, which ends below round-off even if the solution is near zero.
 HALVINGS = 100
 
 
 def rows(owner: str, values: ArrayLike, dim: int) -> Array:
-    """Return values of shape (c,) or (m, c) as floats; they may be infinite."""
+    """Return values (c,) or (m, c) as floats, which may be infinite; raise ValueError for other shapes and NaN."""
     out = np.atleast_1d(_check.floats(owner, "values", values))
     if out.ndim > 2 or out.shape[-1] != dim or np.isnan(out).any():
         expected = f"numbers of shape ({dim},) or (m, {dim})"
@@ -26,7 +26,7 @@ def rows(owner: str, values: ArrayLike, dim: int) -> Array:
 
 
 def levels(owner: str, p: ArrayLike) -> Array:
-    """Return one probability, shape (), or several, shape (m,)."""
+    """Return probabilities, shape () or (m,), as floats; raise ValueError unless they lie in [0, 1]."""
     out = _check.floats(owner, "p", p)
     if out.ndim > 1 or not ((out >= 0.0) & (out <= 1.0)).all():
         raise ValueError(f"{owner}: p must be a number in [0, 1] or an (m,) array of them, got {_check.short(p)}")
@@ -34,7 +34,7 @@ def levels(owner: str, p: ArrayLike) -> Array:
 
 
 def for_each(owner: str, name: str, value: ArrayLike, dim: int, at_least: float = -np.inf) -> Array:
-    """Return (c,) numbers from one number for all dimensions or from one per dimension."""
+    """Broadcast one number for all dimensions, or check one per dimension, and return shape (c,)."""
     out = _check.floats(owner, name, value)
     out = _check.checked(owner, name, np.full(dim, out) if out.ndim == 0 else out, (dim,))
     if (out < at_least).any():
@@ -44,7 +44,7 @@ def for_each(owner: str, name: str, value: ArrayLike, dim: int, at_least: float 
 
 
 def order(owner: str, dimensions: Sequence[str] | Sequence[int], dim: int, names: tuple[str, ...] | None) -> list[int]:
-    """Return the indices of dimensions that are given by name or index, each at most once."""
+    """Return the indices of dimensions named by name or index, each at most once."""
     if isinstance(dimensions, str) or not hasattr(dimensions, "__iter__"):
         got = _check.short(dimensions)
         raise TypeError(f"{owner}: dimensions must be a list of names or indices, got {got}; put it in brackets")
@@ -65,7 +65,7 @@ def order(owner: str, dimensions: Sequence[str] | Sequence[int], dim: int, names
 
 def cdf_of_points(points: Array, weights: Array, values: Array) -> Array:
     """Return P(c_i <= values[j, i]), shape (m, c), of a finite support: points (n, c), weights (n,), values (m, c)."""
-    ordered, total = _cumulated(points, weights)
+    ordered, total = _cumulative_weights(points, weights)
     total = np.concatenate([np.zeros((1, points.shape[1])), total])
     columns = zip(ordered.T, total.T, values.T, strict=True)
     return np.stack([t[np.searchsorted(x, v, "right")] for x, t, v in columns], axis=1)
@@ -73,13 +73,13 @@ def cdf_of_points(points: Array, weights: Array, values: Array) -> Array:
 
 def quantiles_of_points(points: Array, weights: Array, p: Array) -> Array:
     """Return the least values with P(c_i <= value) >= p, shape (m, c), of a finite support; levels p (m,)."""
-    ordered, total = _cumulated(points, weights)
+    ordered, total = _cumulative_weights(points, weights)
     least = np.maximum(p - ROUND_OFF, np.nextafter(0.0, 1.0))  # above zero: points without weight do not count
     return np.stack([x[np.searchsorted(t, least)] for x, t in zip(ordered.T, total.T, strict=True)], axis=1)
 
 
-def bisected(cdf: Callable[[Array], Array], p: Array, low: Array, high: Array) -> Array:
-    """Return the least values (m, c) with cdf(values) >= p (m,), which lie between `low` and `high` (m, c)."""
+def bisect(cdf: Callable[[Array], Array], p: Array, low: Array, high: Array) -> Array:
+    """Find by bisection the least values (m, c) with cdf(values) >= p (m,), between `low` and `high` (m, c)."""
     high = np.where(cdf(low) >= p[:, None], low, high)
     for _ in range(HALVINGS):
         middle = 0.5 * low + 0.5 * high
@@ -91,10 +91,10 @@ def bisected(cdf: Callable[[Array], Array], p: Array, low: Array, high: Array) -
 
 
 def place_among(points: Array, weights: Array, outcome: Array, sample_size: float) -> Array:
-    """Return lower and upper ends (2, c) of the interval in which an outcome (c,) falls among points (n, c).
+    """Return the probability integral transform of an outcome (c,) among points (n, c): lower and upper end, (2, c).
 
-    Among n draws of the outcome's own distribution, all n + 1 places that the outcome can take are equally likely: the
-    interval is the share of its place. With an infinite sample size the points are the distribution itself.
+    Among n draws of the outcome's distribution, all n + 1 ranks of the outcome are equally likely, and the interval is
+    the share of its rank. With an infinite sample size the points are the distribution itself.
     """
     place = np.stack([weights @ (points < outcome), weights @ (points <= outcome)])
     if sample_size < np.inf:
@@ -102,7 +102,7 @@ def place_among(points: Array, weights: Array, outcome: Array, sample_size: floa
     return np.clip(place, 0.0, 1.0)  # weights add up to one but for rounding
 
 
-def _cumulated(points: Array, weights: Array) -> tuple[Array, Array]:
+def _cumulative_weights(points: Array, weights: Array) -> tuple[Array, Array]:
     """Return each coordinate of the points in increasing order, and the weights up to there, both (n, c)."""
     order = points.argsort(axis=0, kind="stable")
     total = weights[order].cumsum(axis=0)

@@ -1,4 +1,4 @@
-"""Raw moments E[prod_i c_i^powers[j, i]], shared by the beliefs that have them in closed form."""
+"""Raw moments E[prod_i c_i^powers[j, i]] in closed form, shared by several beliefs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Powers = NDArray[np.int64]
 
 
 def average(values: Array) -> Array:
-    """Return the mean over the last axis but one, (..., n, q) to (..., q), by a product: cheaper than numpy's mean."""
+    """Return the mean over the last axis but one, (..., n, q) to (..., q), by a product, which beats numpy's mean."""
     return np.asarray(_uniform(values.shape[-2]) @ values)
 
 

@@ -1,6 +1,6 @@
-"""How quantile functions run between published values and beyond them: in the level, or in the normal score.
+"""Quantile functions through published values: linear in the level, or in the normal score.
 
-All columns of `values` (levels, c) are coordinates of their own.
+Each column of `values` (levels, c) is one coordinate.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Run(ABC):
 
     @abstractmethod
     def cdf(self, values: Array, at: Array) -> Array:
-        """Return the probabilities up to `at` (m, c)."""
+        """Return P(c_i <= at[j, i]), shape (m, c)."""
 
     @abstractmethod
     def table(self, values: Array, top: int) -> Array:
@@ -43,7 +43,7 @@ class Run(ABC):
 
 
 class InLevels(Run):
-    """Linear in the level between the values; the mass of the tails sits on the outermost ones.
+    """Linear in the level between the values; the mass of the tails sits on the outermost values.
 
     With du the gap between two levels and a <= b the values there, E[c^m] = sum of du (a^0 b^m + a^1 b^(m-1) + ... +
     a^m b^0) / (m + 1), plus the tails.
@@ -89,14 +89,14 @@ class InLevels(Run):
 class InScores(Run):
     """Linear in the normal score z of the level, so that quantiles of a normal distribution give that distribution.
 
-    Between two scores c = a + b z, where z is standard normal. Each tail goes on with the slope next to it, or has its
-    mass on the outermost value. With M_q the integral of z^q phi(z) over a piece (z0, z1), M_q = (q - 1) M_(q-2) +
+    Between two scores c = a + b z, where z is standard normal. Each tail continues with the slope next to it, or has
+    its mass on the outermost value. With M_q the integral of z^q phi(z) over a piece (z0, z1), M_q = (q - 1) M_(q-2) +
     z0^(q-1) phi(z0) - z1^(q-1) phi(z1), and E[c^p] is the sum of comb(p, q) a^(p-q) b^q M_q.
 
     Parameters
     ----------
     levels : inside (0, 1)
-    tails : whether the lower and the upper tail go on
+    tails : whether the lower and the upper tail continue
     """
 
     def __init__(self, levels: Array, tails: tuple[bool, bool]) -> None:
@@ -114,7 +114,7 @@ class InScores(Run):
     def quantile(self, values: Array, p: Array) -> Array:
         z, slopes = ndtri(p), self._slopes(values)
         columns = [self._at(z, known, slopes[:, i]) for i, known in enumerate(values.T)]
-        # At a published level its value, to the last bit.
+        # A published level returns its value, to the last bit.
         near = np.minimum(np.searchsorted(self.levels, p), len(self.levels) - 1)
         return np.where((self.levels[near] == p)[:, None], values[near], np.stack(columns, axis=1))
 
@@ -163,7 +163,9 @@ class InScores(Run):
         if len(self.scores) == 1:
             return np.concatenate([none, none])
         inner = np.diff(values, axis=0) / np.diff(self.scores)[:, None]
-        lower, upper = (end if goes else none for end, goes in zip((inner[:1], inner[-1:]), self.tails, strict=True))
+        lower, upper = (
+            end if goes_on else none for end, goes_on in zip((inner[:1], inner[-1:]), self.tails, strict=True)
+        )
         return np.concatenate([lower, inner, upper])
 
     def _pieces(self, values: Array) -> tuple[Array, Array]:
@@ -173,6 +175,7 @@ class InScores(Run):
         return slopes, anchor - slopes * np.concatenate([self.scores[:1], self.scores])[:, None]
 
     def _at(self, z: Array, known: Array, slopes: Array) -> Array:
+        """Return the values of one coordinate at scores z (m,)."""
         out = np.interp(z, self.scores, known)
         for beyond, end, slope in ((z < self.scores[0], 0, slopes[0]), (z > self.scores[-1], -1, slopes[-1])):
             if slope > 0.0 and beyond.any():
@@ -193,8 +196,8 @@ def _above(z: float, turn: Array) -> Complex:
     return np.asarray(0.5 * np.exp(-0.5 * z * z + 1j * z * turn) * scaled)
 
 
-def of(levels: Array, tails: tuple[str, str]) -> Run:
-    """Return the quantile function for tails that are "normal" or "none", of which any normal one asks for scores."""
+def run_through(levels: Array, tails: tuple[str, str]) -> Run:
+    """Return the quantile function through these levels; one "normal" tail makes it linear in scores."""
     if tails == ("none", "none"):
         return InLevels(levels)
     return InScores(levels, (tails[0] == "normal", tails[1] == "normal"))

@@ -19,23 +19,23 @@ from overcast.beliefs.cloud import Cloud, Complex
 
 Generators = np.random.Generator | Sequence[np.random.Generator]
 
-#: draws that stand for a belief if there is no closed form: enough for averages with a standard error of a sixteenth of
-#: the standard deviation, and few enough for formulas over all pairs of draws
+#: draws in place of a belief without a closed form: averages have a standard error of a sixteenth of the standard
+#: deviation, and formulas over all pairs of draws stay cheap
 STAND_IN_DRAWS = 256
-#: dimensions that an HTML table shows before it counts the rest
+#: dimensions that an HTML table shows; it counts the rest
 HTML_ROWS = 12
-# Standard deviations below this share of the mean are rounding: members that were meant to be the same number.
+# Standard deviations below this share of the mean are rounding errors of equal members.
 ROUNDING = 1e-12
-# Values up to this size have moments that floating-point numbers can hold.
+# Values up to this size have moments within the range of floating-point numbers.
 MODERATE = 1e150
-#: the classes of beliefs by their names, which JSON holds
+#: the classes of beliefs by the names that JSON holds
 KINDS: dict[str, type[Belief]] = {}
 
 
 class Beliefs(ABC):
-    """One belief, or one for each of r trials in lock-step; answers about r trials carry a leading axis r.
+    """One belief, or one for each of r trials in lock-step; answers about r trials have a leading axis r.
 
-    Code that works on arrays takes this type and need not know which of the two it has.
+    Code that works on arrays takes this type, and serves both.
     """
 
     #: dimension of the context, c
@@ -70,7 +70,7 @@ class Beliefs(ABC):
         """Return `n` draws, shape (..., n, c), from a generator, or from a list with one generator per trial."""
 
     def sample_mean(self, n: int, rng: Any) -> Array:
-        """Return the mean of `n` draws, shape (..., c); beliefs that know its distribution draw it at once."""
+        """Return the mean of `n` draws, shape (..., c); beliefs that know its distribution draw it directly."""
         return _moments.average(self.sample(n, rng))
 
     def sample_moments(self, n: int, rng: Any) -> tuple[Array, Array]:
@@ -89,12 +89,12 @@ class Beliefs(ABC):
 
     @abstractmethod
     def singles(self) -> Sequence[Belief]:
-        """Return the one belief, or that of each trial."""
+        """Return the beliefs as a sequence: one, or one for each trial."""
 
     def each(self, compute: Callable[[Belief], Array]) -> Array:
-        """Return `compute` of the one belief, or of each trial's, stacked."""
-        found = [compute(belief) for belief in self.singles()]
-        return np.stack(found) if self.leading else found[0]
+        """Return `compute(belief)`, stacked over trials if there are several."""
+        results = [compute(belief) for belief in self.singles()]
+        return np.stack(results) if self.leading else results[0]
 
 
 class Belief(Beliefs):
@@ -161,9 +161,9 @@ class Belief(Beliefs):
         return None
 
     def stand_in(self) -> tuple[Array, Array]:
-        """Return points (n, c) and weights (n,) in place of the belief where a formula needs a finite support.
+        """Return points (n, c) and weights (n,) that approximate the belief where a formula needs a finite support.
 
-        They are the support if it has at most `STAND_IN_DRAWS` points, else as many draws, always the same.
+        They are the support if it has at most `STAND_IN_DRAWS` points, else that many draws, the same at every call.
         """
         finite = self.support()
         if finite is not None and len(finite[1]) <= STAND_IN_DRAWS:
@@ -172,7 +172,7 @@ class Belief(Beliefs):
         return draws, np.full(STAND_IN_DRAWS, 1.0 / STAND_IN_DRAWS)
 
     def cloud(self) -> Cloud | None:
-        """Return the belief as weighted points and normal distributions, None if it does not consist of these."""
+        """Return the belief as a mixture of points and normal distributions, None if it is no such mixture."""
         finite = self.support()
         return None if finite is None else Cloud(finite[1], finite[0])
 
@@ -180,8 +180,8 @@ class Belief(Beliefs):
         """Return the characteristic function E[exp(i w^T c)] for each row w of `frequencies` (m, c), shape (m,)."""
         cloud = self.cloud()
         if cloud is None:
-            what = f"{type(self).__name__}: the characteristic function"
-            raise NoClosedForm(f"{what} has no closed form; pass samples= to average draws")
+            owner = f"{type(self).__name__}: the characteristic function"
+            raise NoClosedForm(f"{owner} has no closed form; pass samples= to average draws")
         return cloud.characteristic(frequencies)
 
     def moments(self, powers: Powers) -> Array:
@@ -200,7 +200,7 @@ class Belief(Beliefs):
         return np.array([known[int(row.sum())][*np.repeat(np.arange(self.dim), row)] for row in powers])
 
     def cdf(self, values: ArrayLike) -> Array:
-        """Return P(c_i <= values_i) for each coordinate on its own, shape (c,), or (m, c) for m rows of values."""
+        """Return the marginals P(c_i <= values_i), shape (c,), or (m, c) for m rows of values."""
         rows = _coordinates.rows(type(self).__name__, values, self.dim)
         return self._cdf(np.atleast_2d(rows)).reshape(rows.shape)
 
@@ -210,8 +210,8 @@ class Belief(Beliefs):
         They may be infinite at the levels zero and one.
         """
         level = _coordinates.levels(type(self).__name__, p)
-        found = self._quantile(np.atleast_1d(level))
-        return found if level.ndim else found[0]
+        values = self._quantile(np.atleast_1d(level))
+        return values if level.ndim else values[0]
 
     def moved(
         self,
@@ -222,7 +222,7 @@ class Belief(Beliefs):
     ) -> Belief:
         """Return the belief about shift + scale * c + blur * z, where z is standard normal and independent of c.
 
-        It keeps its class if possible (a moved Gaussian is a Gaussian), so that exact expectations stay exact.
+        The class stays the same if possible (a moved Gaussian is a Gaussian), so that exact expectations stay exact.
 
         Parameters
         ----------
@@ -238,7 +238,7 @@ class Belief(Beliefs):
         times = _coordinates.for_each(name, "scale", scale, self.dim, at_least=0.0)
         around = _coordinates.for_each(name, "blur", blur, self.dim, at_least=0.0)
         still = not by.any() and (times == 1.0).all() and not around.any()
-        return self if still else self._moved(by, times, around)._called(self.names)
+        return self if still else self._moved(by, times, around)._with_names(self.names)
 
     def named(self, names: Sequence[str] | str) -> Self:
         """Return the same belief with names of its dimensions, by which a bandit puts them in order.
@@ -253,7 +253,7 @@ class Belief(Beliefs):
         >>> oc.Gaussian([21.0, 0.4], [4.0, 0.1]).named(["warm", "wet"]).names
         ('warm', 'wet')
         """
-        return self._called(_check.distinct_names(type(self).__name__, "names", names, self.dim))
+        return self._with_names(_check.distinct_names(type(self).__name__, "names", names, self.dim))
 
     def select(self, dimensions: Sequence[str] | Sequence[int]) -> Belief:
         """Return the belief about some of the dimensions, in this order; it keeps its class if possible.
@@ -272,10 +272,10 @@ class Belief(Beliefs):
         if order == list(range(self.dim)):
             return self
         names = None if self.names is None else tuple(self.names[i] for i in order)
-        return self._selected(order)._called(names)
+        return self._selected(order)._with_names(names)
 
-    def _called(self, names: tuple[str, ...] | None) -> Self:
-        """Return the same belief with these names, which are checked."""
+    def _with_names(self, names: tuple[str, ...] | None) -> Self:
+        """Return the same belief with these names, unchecked."""
         if names == self.names:
             return self
         out = copy.copy(self)
@@ -283,7 +283,7 @@ class Belief(Beliefs):
         return out
 
     def _json(self, **parameters: Any) -> dict[str, Any]:
-        """Return the JSON form of these parameters, with the class name, and the dimensions' names if they have any."""
+        """Return the JSON form: these parameters, the class name, and the dimensions' names if there are any."""
         called = {} if self.names is None else {"names": list(self.names)}
         return {"type": type(self).__name__, **parameters, **called}
 
@@ -324,10 +324,10 @@ class Belief(Beliefs):
         return self.moved(-self.mean())
 
     def place(self, outcome: Array) -> Array:
-        """Return where an outcome (c,) falls in the belief, from 0 to 1: lower and upper ends of an interval, (2, c).
+        """Return the probability integral transform of an outcome (c,): lower and upper end of an interval, (2, c).
 
-        These are P(c_i < outcome_i) and P(c_i <= outcome_i), the probability integral transform: they differ where the
-        distribution has a jump. Without a distribution function the place among the draws of `stand_in` counts.
+        The ends are P(c_i < outcome_i) and P(c_i <= outcome_i), and differ where the distribution has a jump. Without
+        a distribution function they are those of the draws of `stand_in`.
         """
         try:
             upper = self.cdf(outcome)
@@ -337,11 +337,11 @@ class Belief(Beliefs):
         return np.stack([np.where(upper - lower > _coordinates.ROUND_OFF, lower, upper), upper])
 
     def reach(self) -> Array:
-        """Return the largest nominal level of which the belief bounds a central interval, shape (c,)."""
+        """Return the largest nominal level of a central interval that the belief can bound, shape (c,)."""
         return np.ones(self.dim)
 
     def beyond(self, outcome: Array) -> NDArray[np.bool_]:
-        """Return which dimensions of an outcome (c,) lie outside all values that the belief names, shape (c,)."""
+        """Return which entries of an outcome (c,) lie outside all published values, shape (c,)."""
         return np.zeros(self.dim, dtype=np.bool_)
 
     def stated_error(self) -> Array:
@@ -364,10 +364,10 @@ class Belief(Beliefs):
         """Return the quantiles of levels p (m,), shape (m, c); the default serves finite supports."""
         return _coordinates.quantiles_of_points(*self._finite("quantiles have"), p)
 
-    def _finite(self, what: str) -> tuple[Array, Array]:
+    def _finite(self, subject: str) -> tuple[Array, Array]:
         finite, name = self.support(), type(self).__name__
         if finite is None:
-            raise NoClosedForm(f"{name}: {what} no closed form; ask Ensemble(belief.sample(n, rng)) instead")
+            raise NoClosedForm(f"{name}: {subject} no closed form; ask Ensemble(belief.sample(n, rng)) instead")
         return finite
 
     def _placed(self, points: Array) -> Belief:
@@ -385,7 +385,7 @@ class Belief(Beliefs):
         return moved_draws(self, shift, scale, blur) if blur.any() else Moved(self, shift, scale)
 
     def _selected(self, order: list[int]) -> Belief:
-        """Return the belief about these dimensions; distinct indices, not all of them in their own order."""
+        """Return the belief about these dimensions: distinct indices, other than 0, 1, ..., c - 1."""
         from overcast.beliefs.selected import Selected
 
         return Selected(self, order)
@@ -394,7 +394,7 @@ class Belief(Beliefs):
 def check_moments(belief: Belief, parameter: str, values: Array) -> None:
     """Raise ValueError unless the mean and the variances are finite.
 
-    parameter, values : what the belief is made from
+    parameter, values : the parameter that the belief was built from, for the error
     """
     size = float(np.abs(values).max())
     if size <= MODERATE:
@@ -407,7 +407,7 @@ def check_moments(belief: Belief, parameter: str, values: Array) -> None:
 
 
 class NoClosedForm(ValueError):  # noqa: N818 - it names a state of affairs, not a mistake
-    """There is no exact answer here; the message says how to get one from draws.
+    """Raised if an answer has no closed form; the message says how to get one from draws.
 
     Examples
     --------

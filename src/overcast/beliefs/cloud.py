@@ -1,4 +1,4 @@
-"""Clouds: mixtures of points and normal distributions, the form of a belief that kernels work with."""
+"""Clouds: mixtures of points and normal distributions, the form in which kernels take a belief."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Cloud(NamedTuple):
     cov: Array | None = None
 
     def rows(self, at: slice | NDArray[np.intp]) -> Cloud:
-        """Return some of the components; they keep their weights."""
+        """Return some of the components, with their weights as they are."""
         return Cloud(self.weights[at], self.centres[at], None if self.cov is None else self.cov[at])
 
     def characteristic(self, frequencies: Array) -> Complex:
@@ -48,7 +48,7 @@ def kind_of(cov: Array | None) -> int:
 
 
 def of_kind(cov: Array | None, kind: int, shape: tuple[int, ...]) -> Array | None:
-    """Return the `cov` of centres of shape (n, c) as kind 0 (points), 1 (variances) or 2 (covariances)."""
+    """Convert the `cov` of centres of shape (n, c) to kind 0 (points), 1 (variances) or 2 (covariances)."""
     n, c = shape
     if kind == 0:
         return None
@@ -57,16 +57,16 @@ def of_kind(cov: Array | None, kind: int, shape: tuple[int, ...]) -> Array | Non
     return cov[:, None] * np.eye(c) if cov.ndim == 2 and kind == 2 else cov
 
 
-def _alike(clouds: Sequence[Cloud]) -> list[Array]:
-    """Return the `cov` of each cloud, all of the most general kind among them; an empty list if all are points."""
+def _same_kind(clouds: Sequence[Cloud]) -> list[Array]:
+    """Convert the `cov` of each cloud to the most general kind among them; return [] if all are points."""
     kind = max(kind_of(cloud.cov) for cloud in clouds)
     covs = (of_kind(cloud.cov, kind, cloud.centres.shape) for cloud in clouds)
     return [cov for cov in covs if cov is not None]
 
 
-def mixed(clouds: Sequence[Cloud], weights: Array) -> Cloud:
+def mixture(clouds: Sequence[Cloud], weights: Array) -> Cloud:
     """Return the mixture of clouds."""
-    covs = _alike(clouds)
+    covs = _same_kind(clouds)
     return Cloud(
         np.concatenate([w * cloud.weights for w, cloud in zip(weights, clouds, strict=True)]),
         np.concatenate([cloud.centres for cloud in clouds]),
@@ -74,20 +74,20 @@ def mixed(clouds: Sequence[Cloud], weights: Array) -> Cloud:
     )
 
 
-def beside(clouds: Sequence[Cloud]) -> Cloud:
+def product(clouds: Sequence[Cloud]) -> Cloud:
     """Return the product of clouds over parts of the context: every choice of one component from each."""
     sizes = [len(cloud.weights) for cloud in clouds]
     at = np.indices(sizes).reshape(len(sizes), -1)
     picked = [cloud.rows(i) for cloud, i in zip(clouds, at, strict=True)]
-    centres, covs = np.concatenate([part.centres for part in picked], axis=1), _alike(picked)
+    centres, covs = np.concatenate([part.centres for part in picked], axis=1), _same_kind(picked)
     cov: Array | None = None
     if covs and covs[0].ndim == 2:
         cov = np.concatenate(covs, axis=1)
     elif covs:
         n, c = centres.shape
         cov, first = np.zeros((n, c, c)), 0
-        for own in covs:
-            last = first + own.shape[1]
-            cov[:, first:last, first:last] = own
+        for block in covs:
+            last = first + block.shape[1]
+            cov[:, first:last, first:last] = block
             first = last
     return Cloud(np.prod([part.weights for part in picked], axis=0), centres, cov)

@@ -15,19 +15,19 @@ from overcast.beliefs._coordinates import place_among
 from overcast.beliefs.base import Belief, check_moments
 from overcast.beliefs.serialise import fields
 
-# An ensemble counts as a sample from this many effective members on, 1 / sum(weights^2). With fewer, the place of an
-# outcome among them says nothing, and their weights count as the distribution itself.
+# From this many effective members on, 1 / sum(weights^2), an ensemble is a sample. With fewer, the rank of an outcome
+# among them says nothing, and the weighted points are the distribution itself.
 SAMPLE = 2.0
-# Equally likely quantiles that stand for a normal distribution around each of several blurred members, and around a
-# single one, where they make up the whole ensemble.
+# Number of equally likely quantiles that approximate a normal distribution around each of several blurred members, and
+# around a single member.
 NODES, ALONE = 10, 50
 
 
 class Ensemble(Belief):
     """The distribution sum_j weights_j delta(points_j) on finitely many contexts.
 
-    Expectations treat it as the distribution itself: `cov` divides by n, not by n - 1. `place`, `reach` and
-    `stated_error` treat n members, effectively two or more, as draws from the distribution of the context.
+    Expectations take it as the distribution itself: `cov` divides by n, not by n - 1. `place`, `reach` and
+    `stated_error` take the members, if effectively two or more, as draws from the distribution of the context.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class Ensemble(Belief):
         return f"Ensemble({len(self.points)} points, dim={self.dim}{'' if self._uniform else ', weighted'})"
 
     def _placed(self, points: Array) -> Ensemble:
-        """Return the points with the weights of the members that they stand for, those of none left out."""
+        """Return the ensemble of these points, with the weights of the members that they replace."""
         weights = self.weights[self.weights > 0.0]
         copies, rest = divmod(len(points), len(weights))
         if self._uniform or rest:
@@ -116,7 +116,7 @@ class Ensemble(Belief):
         return Ensemble(points, np.repeat(weights / copies, copies))
 
     def _moved(self, shift: Array, scale: Array, blur: Array) -> Ensemble:
-        """Blur every member along each blurred dimension in turn, which adds these variances."""
+        """Move every member, then blur it along each dimension in turn, which adds the variances."""
         points, weights, at = shift + scale * self.points, self.weights, np.flatnonzero(blur)
         if not len(at):
             return Ensemble(points, weights)

@@ -22,7 +22,7 @@ from overcast.beliefs.serialise import fields, shown
 
 # A covariance estimated from data may be asymmetric or indefinite by this much, relative to the variances.
 TOLERANCE = 1e-8
-# A factor gives a covariance back up to this, relative to the variances.
+# A factor reproduces a covariance up to this, relative to the variances.
 ROUNDING = 1e-12
 
 _ONE = _check.read_only(np.ones(1))
@@ -62,13 +62,13 @@ class Gaussian(Belief):
         elif cov is None or sd is not None:
             got = "neither" if cov is None else "both"
             raise ValueError(f"Gaussian: cov or sd must be given, and not both, got {got}")
-        elif np.ndim(given := _check.floats("Gaussian", "cov", cov)) < 2:
-            self._cov = for_each("Gaussian", "cov", given, self.dim, at_least=0.0)
+        elif np.ndim(covariance := _check.floats("Gaussian", "cov", cov)) < 2:
+            self._cov = for_each("Gaussian", "cov", covariance, self.dim, at_least=0.0)
             self._root = np.sqrt(self._cov)
         else:
-            self._cov = _symmetric(_check.checked("Gaussian", "cov", given, (self.dim, self.dim)))
+            self._cov = _symmetric(_check.checked("Gaussian", "cov", covariance, (self.dim, self.dim)))
             self._root = root(self._cov)
-            self._cov = _as_drawn(self._cov, self._root)
+            self._cov = _covariance_of_draws(self._cov, self._root)
         self.uncorrelated = self._cov.ndim == 1
         # _cov: (c,) variances or (c, c) covariance; _root: (c,) standard deviations or (c, c), A with A A^T = cov
 
@@ -96,9 +96,9 @@ class Gaussian(Belief):
         return np.asarray(self._mean + (self._root * z if self._root.ndim == 1 else self._root @ z))
 
     def sample_moments(self, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Draw the mean, and the mean square about it, var chi^2_{n-1} / n, which is independent of it (Cochran).
+        """Draw the mean, and the mean square about it, var chi^2_{n-1} / n, which is independent (Cochran).
 
-        It draws two numbers per coordinate, whatever n is; for correlated coordinates it falls back on n draws.
+        This takes two numbers per coordinate for any n, but n draws if coordinates are correlated.
         """
         if self._root.ndim == 2:
             return super().sample_moments(n, rng)
@@ -110,7 +110,7 @@ class Gaussian(Belief):
         return Cloud(_ONE, self._mean[None], self._cov[None])
 
     def moments(self, powers: Powers) -> Array:
-        """Raw moments by Stein's lemma: E[c_i g(c)] = m_i E[g] + sum_j cov_ij E[dg/dc_j]."""
+        """Compute raw moments by Stein's lemma: E[c_i g(c)] = m_i E[g] + sum_j cov_ij E[dg/dc_j]."""
         if self._cov.ndim == 1:
             table = _moments.of_gaussian(self._mean, self._cov, int(powers.max(initial=0)))
             return _moments.of_independent(table, powers)
@@ -157,7 +157,7 @@ class Gaussian(Belief):
         return np.where(certain, self._mean, self._mean + deviation * ndtri(p)[:, None])
 
     def _deviation(self) -> tuple[NDArray[np.bool_], Array]:
-        """Return which coordinates are known exactly, and the standard deviations, with one in place of zero."""
+        """Return which coordinates are known exactly, and the standard deviations, with 1 in place of 0."""
         certain = self.variance() == 0.0
         return certain, np.sqrt(np.where(certain, 1.0, self.variance()))
 
@@ -171,7 +171,7 @@ class Gaussian(Belief):
 
 
 def _symmetric(cov: Array) -> Array:
-    """Return `cov` without asymmetry from round-off; raise ValueError if it is more than that."""
+    """Return `cov` without asymmetry from round-off; raise ValueError if the asymmetry is larger."""
     gap = np.abs(cov - cov.T)
     if not gap.any():
         return cov
@@ -182,8 +182,8 @@ def _symmetric(cov: Array) -> Array:
     return _check.read_only((cov + cov.T) / 2)
 
 
-def _as_drawn(cov: Array, A: Array) -> Array:
-    """Return the covariance that draws have, A A^T, if `cov` differs from it because it is indefinite by a hair."""
+def _covariance_of_draws(cov: Array, A: Array) -> Array:
+    """Return A A^T, the covariance of draws, if `cov` differs because it is slightly indefinite, else `cov`."""
     drawn, deviations = A @ A.T, np.sqrt(np.diagonal(cov))
     same = np.abs(drawn - cov) <= ROUNDING * np.outer(deviations, deviations)
     return cov if same.all() else _check.read_only(drawn)
@@ -198,8 +198,8 @@ def root(cov: Array) -> Array:
         return np.asarray(np.linalg.cholesky(cov), dtype=np.float64)
     except np.linalg.LinAlgError:
         pass
-    # The pivoted factorisation drops numbers that are small beside the largest variance, so that units would
-    # matter (pascals beside kilograms per kilogram): factorise the correlation matrix instead.
+    # The pivoted factorisation drops numbers that are small beside the largest variance, so units would matter (pascals
+    # beside kilograms per kilogram). The correlation matrix has no units.
     deviations = np.sqrt(np.clip(np.diagonal(cov), 0.0, None))
     scale = np.where(deviations > 0, deviations, 1.0)
     correlation = cov / np.outer(scale, scale)

@@ -14,10 +14,10 @@ from overcast import _check
 from overcast._check import Array
 from overcast.beliefs._moments import Powers
 from overcast.beliefs.base import Belief
-from overcast.beliefs.cloud import Cloud, Complex, beside
+from overcast.beliefs.cloud import Cloud, Complex, product
 from overcast.beliefs.serialise import fields, nested, parts, shown
 
-# The support of a product grows as the product of the parts' supports.
+# The size of a product's support is the product of the parts' sizes.
 SUPPORT_LIMIT = 100_000
 
 Kind = TypeVar("Kind", bound=np.generic)
@@ -62,20 +62,20 @@ class Independent(Belief):
     def support(self) -> tuple[Array, Array] | None:
         """Return the product of the parts' supports, None where it would have more than 100,000 points."""
         finite = [belief.support() for belief in self.beliefs]
-        found = [s for s in finite if s is not None]
-        sizes = [len(weights) for _, weights in found]
-        if len(found) < len(finite) or math.prod(sizes) > SUPPORT_LIMIT:
+        supports = [s for s in finite if s is not None]
+        sizes = [len(weights) for _, weights in supports]
+        if len(supports) < len(finite) or math.prod(sizes) > SUPPORT_LIMIT:
             return None
         at = np.indices(sizes).reshape(len(sizes), -1)
-        points = np.concatenate([points[i] for i, (points, _) in zip(at, found, strict=True)], axis=1)
-        return points, np.asarray(np.prod([weights[i] for i, (_, weights) in zip(at, found, strict=True)], axis=0))
+        points = np.concatenate([points[i] for i, (points, _) in zip(at, supports, strict=True)], axis=1)
+        return points, np.asarray(np.prod([weights[i] for i, (_, weights) in zip(at, supports, strict=True)], axis=0))
 
     def cloud(self) -> Cloud | None:
         """Return the product of the parts' clouds, None where it would have more than 100,000 components."""
         clouds = [belief.cloud() for belief in self.beliefs]
-        found = [cloud for cloud in clouds if cloud is not None]
-        small = math.prod(len(cloud.weights) for cloud in found) <= SUPPORT_LIMIT
-        return beside(found) if len(found) == len(clouds) and small else None
+        known = [cloud for cloud in clouds if cloud is not None]
+        small = math.prod(len(cloud.weights) for cloud in known) <= SUPPORT_LIMIT
+        return product(known) if len(known) == len(clouds) and small else None
 
     def characteristic(self, frequencies: Array) -> Complex:
         return np.asarray(np.prod([belief.characteristic(w) for belief, w in self._split(frequencies)], axis=0))
@@ -118,11 +118,11 @@ class Independent(Belief):
     def _selected(self, order: list[int]) -> Belief:
         part = np.searchsorted(self._cuts, order, side="right")
         runs = np.split(np.arange(len(order)), np.flatnonzero(np.diff(part)) + 1)
-        if len(runs) > len(np.unique(part)):  # dimensions of one part would stand apart
+        if len(runs) > len(np.unique(part)):  # the dimensions of a part are no longer adjacent
             return super()._selected(order)
         first = [0, *self._cuts]
         picked = [(int(part[run[0]]), [order[i] - first[part[i]] for i in run]) for run in runs]
-        return Independent([self.beliefs[i].select(own) for i, own in picked])
+        return Independent([self.beliefs[i].select(dimensions) for i, dimensions in picked])
 
     def _split(self, values: NDArray[Kind]) -> list[tuple[Belief, NDArray[Kind]]]:
         """Return each part with its columns of `values` (..., c)."""
@@ -130,7 +130,7 @@ class Independent(Belief):
 
 
 def _concatenated(beliefs: Sequence[Belief]) -> tuple[str, ...] | None:
-    """Return the names of all dimensions, None unless all have one."""
+    """Return the names of all dimensions, None unless all have names."""
     each = [belief.names for belief in beliefs]
-    names = tuple(name for own in each if own is not None for name in own)
+    names = tuple(name for part in each if part is not None for name in part)
     return None if None in each else _check.distinct_names("Independent", "names of beliefs", names)

@@ -11,16 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from overcast import _check
 from overcast._check import Array
-from overcast.beliefs._coordinates import bisected
+from overcast.beliefs._coordinates import bisect
 from overcast.beliefs._moments import Powers
 from overcast.beliefs.base import Belief, NoClosedForm, check_moments
-from overcast.beliefs.cloud import Cloud, Complex, mixed
+from overcast.beliefs.cloud import Cloud, Complex, mixture
 from overcast.beliefs.names import arranged
 from overcast.beliefs.serialise import fields, nested, parts, shown
 
 
 class Mixture(Belief):
-    """The distribution sum_j weights_j mu_j: one of several beliefs is right, and nobody knows which one.
+    """The distribution sum_j weights_j mu_j: one of several beliefs is right, with these probabilities.
 
     Parameters
     ----------
@@ -38,15 +38,15 @@ class Mixture(Belief):
     """
 
     def __init__(self, beliefs: Sequence[Belief], weights: ArrayLike | None = None) -> None:
-        given = parts("Mixture", beliefs)
-        self.dim = given[0].dim
-        for at, belief in enumerate(given):
+        components = parts("Mixture", beliefs)
+        self.dim = components[0].dim
+        for at, belief in enumerate(components):
             if belief.dim != self.dim:
                 got = f"{belief.dim} at index {at} after {self.dim}"
                 raise ValueError(f"Mixture: beliefs must have equal dimension, got {got}")
-        self.names = next((belief.names for belief in given if belief.names is not None), None)
+        self.names = next((belief.names for belief in components if belief.names is not None), None)
         #: the beliefs mu_j, with dimensions in the order of the first one that has names
-        self.beliefs = tuple(arranged("Mixture", "beliefs", belief, self.names) for belief in given)
+        self.beliefs = tuple(arranged("Mixture", "beliefs", belief, self.names) for belief in components)
         #: (j,) the probability of each
         self.weights = _check.weights("Mixture", weights, len(self.beliefs))
         self.exact = all(belief.exact for belief in self.beliefs)
@@ -77,16 +77,16 @@ class Mixture(Belief):
 
     def support(self) -> tuple[Array, Array] | None:
         finite = [belief.support() for belief in self.beliefs]
-        found = [s for s in finite if s is not None]
-        if len(found) < len(finite):
+        supports = [s for s in finite if s is not None]
+        if len(supports) < len(finite):
             return None
-        points = np.concatenate([points for points, _ in found])
-        return points, np.concatenate([w * inner for w, (_, inner) in zip(self.weights, found, strict=True)])
+        points = np.concatenate([points for points, _ in supports])
+        return points, np.concatenate([w * inner for w, (_, inner) in zip(self.weights, supports, strict=True)])
 
     def cloud(self) -> Cloud | None:
         clouds = [belief.cloud() for belief in self.beliefs]
-        found = [cloud for cloud in clouds if cloud is not None]
-        return mixed(found, self.weights) if len(found) == len(clouds) else None
+        known = [cloud for cloud in clouds if cloud is not None]
+        return mixture(known, self.weights) if len(known) == len(clouds) else None
 
     def characteristic(self, frequencies: Array) -> Complex:
         return np.asarray(self.weights @ np.stack([belief.characteristic(frequencies) for belief in self.beliefs]))
@@ -119,11 +119,11 @@ class Mixture(Belief):
         return np.asarray(np.einsum("j,jmc->mc", self.weights, [belief.cdf(values) for belief in self.beliefs]))
 
     def _quantile(self, p: Array) -> Array:
-        """Bisect between the least and the greatest quantile of the beliefs mixed."""
+        """Bisect between the least and the greatest quantile of the mixed beliefs."""
         each = [belief.quantile(p) for belief, w in zip(self.beliefs, self.weights, strict=True) if w > 0.0]
         low, high = np.min(each, axis=0), np.max(each, axis=0)
         ends = p[:, None]
-        return bisected(self._cdf, p, np.where(ends == 1.0, high, low), np.where(ends == 0.0, low, high))
+        return bisect(self._cdf, p, np.where(ends == 1.0, high, low), np.where(ends == 0.0, low, high))
 
     def _moved(self, shift: Array, scale: Array, blur: Array) -> Mixture:
         return Mixture([belief.moved(shift, scale, blur) for belief in self.beliefs], self.weights)

@@ -47,7 +47,7 @@ class Moved(Belief):
         #: (c,) what multiplies
         self.scale = for_each("Moved", "scale", scale, self.dim, at_least=0.0)
         self.names = self.belief.names
-        self._fixed = self.scale == 0.0  # where nothing is left of the belief
+        self._fixed = self.scale == 0.0  # coordinates that are now known exactly
 
     def mean(self) -> Array:
         return self._move(self.belief.mean())
@@ -87,8 +87,8 @@ class Moved(Belief):
         return np.array([self._moment(row) for row in powers])
 
     def place(self, outcome: Array) -> Array:
-        if self._own is not None:
-            return self._own.place(outcome)
+        if self._simplified is not None:
+            return self._simplified.place(outcome)
         if self.support() is not None:
             return super().place(outcome)
         point = np.stack([outcome > self.shift, outcome >= self.shift])
@@ -98,8 +98,8 @@ class Moved(Belief):
         return self.belief.reach()
 
     def beyond(self, outcome: Array) -> NDArray[np.bool_]:
-        if self._own is not None:
-            return self._own.beyond(outcome)
+        if self._simplified is not None:
+            return self._simplified.beyond(outcome)
         return np.asarray(~self._fixed & self.belief.beyond(self._back(outcome)))
 
     def to_json(self) -> dict[str, Any]:
@@ -114,8 +114,8 @@ class Moved(Belief):
         return f"Moved({self.belief}, shift={shown(self.shift)}, scale={shown(self.scale)})"
 
     def _cdf(self, values: Array) -> Array:
-        if self._own is not None:
-            return self._own.cdf(values)
+        if self._simplified is not None:
+            return self._simplified.cdf(values)
         if self.support() is not None:
             return super()._cdf(values)
         return np.where(self._fixed, values >= self.shift, self.belief.cdf(self._back(values)))
@@ -132,18 +132,21 @@ class Moved(Belief):
         return Moved(self.belief.select(order), self.shift[order], self.scale[order])
 
     @cached_property
-    def _own(self) -> Belief | None:
-        """The moved belief if it stays of its kind, else None; going back to c could miss a jump by rounding."""
-        own = self.belief.moved(self.shift, self.scale)
-        return None if isinstance(own, Moved) else own
+    def _simplified(self) -> Belief | None:
+        """The moved belief if its class can represent it, else None; `_back` could miss a jump by rounding."""
+        moved = self.belief.moved(self.shift, self.scale)
+        return None if isinstance(moved, Moved) else moved
 
     def _move(self, values: Array) -> Array:
+        """Return shift + scale * values."""
         return np.asarray(self.shift + self.scale * values)
 
     def _back(self, values: Array) -> Array:
+        """Undo `_move`; return anything where scale is zero."""
         return np.asarray((values - self.shift) / np.where(self._fixed, 1.0, self.scale))
 
     def _moment(self, row: Powers) -> float:
+        """Return one raw moment by the binomial theorem."""
         lower = np.array(list(np.ndindex(*(row + 1))), dtype=np.int64)
         terms = comb(row, lower) * self.shift ** (row - lower) * self.scale**lower
         return float(terms.prod(axis=1) @ self.belief.moments(lower))

@@ -1,4 +1,4 @@
-"""Names of the context's dimensions: what comes in another order is put in order."""
+"""Reorder beliefs by the names of the context's dimensions."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from overcast.beliefs.base import Belief
 
 
 def arranged(owner: str, parameter: str, belief: Belief, names: tuple[str, ...] | None) -> Belief:
-    """Return the belief about the dimensions with these names, in their order; others are left out.
+    """Return the belief about the dimensions with these names, in this order; drop other dimensions.
 
-    A belief without names, or names that nobody asks for, go by position.
+    A belief without names, or `names` None, keeps its order.
 
     Examples
     --------

@@ -18,12 +18,12 @@ from overcast.beliefs.independent import Independent
 from overcast.beliefs.point import PointMass
 from overcast.beliefs.serialise import fields, shown
 
-# By default there are no tails beyond so many levels that leave no more than this share on either side.
+# The default is "none" from so many levels on, if they leave at most this share on either side.
 MANY, SHORT = 20, 0.05
 
 
 class Quantiles(Belief):
-    """Values at a few levels for each coordinate on its own, as forecasting tools publish them.
+    """Quantiles of each coordinate at a few levels, as forecasting tools publish them.
 
     Coordinates are independent. With normal tails the quantile function of each is linear in the normal score of the
     level, between the published values and beyond them: quantiles of a normal distribution then give its standard
@@ -54,7 +54,7 @@ class Quantiles(Belief):
         #: of the lower and the upper end, "normal" or "none"
         self.tails = _tails(tails, self.levels)
         self.dim = self.values.shape[1]
-        self._run = _runs.of(self.levels, self.tails)
+        self._run = _runs.run_through(self.levels, self.tails)
         check_moments(self, "values", self.values)
 
     def mean(self) -> Array:
@@ -71,7 +71,7 @@ class Quantiles(Belief):
         return self._run.sample(self.values, n, rng)
 
     def place(self, outcome: Array) -> Array:
-        """Return the place; an outcome beyond the outermost values shares the probability that they leave over."""
+        """Return the place; beyond the outermost values it is the whole probability there."""
         lower, upper = super().place(outcome)
         below, above = outcome < self.values[0], outcome > self.values[-1]
         lower = np.where(below, 0.0, np.where(above, self.levels[-1], lower))
@@ -120,6 +120,7 @@ class Quantiles(Belief):
 
 
 def _levels(levels: ArrayLike) -> Array:
+    """Return the levels as floats; raise ValueError unless they increase within [0, 1]."""
     out = _check.vector("Quantiles", "levels", levels, "levels")
     for at in np.flatnonzero((out < 0) | (out > 1)):
         write = "; write np.divide(levels, 100) for percents" if out.min() >= 0 and 1 < out.max() <= 100 else ""
@@ -130,6 +131,7 @@ def _levels(levels: ArrayLike) -> Array:
 
 
 def _values(values: ArrayLike, levels: Array) -> Array:
+    """Return the values as (levels, c); raise ValueError if they decrease along the levels."""
     out = _check.floats("Quantiles", "values", values)
     if out.ndim == 1 and len(out) == len(levels):
         out = out[:, None]
@@ -141,6 +143,7 @@ def _values(values: ArrayLike, levels: Array) -> Array:
 
 
 def _tails(tails: Any, levels: Array) -> tuple[str, str]:
+    """Return the kinds of both tails, with the default for None."""
     ended = bool(levels[0] == 0.0 or levels[-1] == 1.0)
     if tails is None:
         few = len(levels) < MANY or levels[0] > SHORT or levels[-1] < 1.0 - SHORT

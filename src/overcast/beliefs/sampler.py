@@ -1,4 +1,4 @@
-"""Beliefs of which only draws are known."""
+"""Beliefs known by draws alone."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from overcast import _check
 from overcast._check import Array
 from overcast.beliefs.base import Belief
 
-#: draws behind the estimated mean and covariance; more than STAND_IN_DRAWS, because an error here affects everything
-#: that is computed from the belief, and they are drawn only once
+#: draws behind the estimated mean and covariance; more than STAND_IN_DRAWS, because they are drawn only once, and their
+#: error affects all that is computed from the belief
 ESTIMATE_DRAWS = 10_000
 
 
 class Sampler(Belief):
-    """A simulator or a generative model from which contexts can be drawn, and nothing else.
+    """A simulator or generative model, known only by its draws of contexts.
 
     `mean` and `cov` are estimates from 10,000 draws, the same at every call; `moments` raises `NoClosedForm`.
 
@@ -84,7 +84,7 @@ def rows(owner: str, name: str, value: ArrayLike, n: int, dim: int) -> Array:
 
 
 def moved_draws(belief: Belief, shift: Array, scale: Array, blur: Array) -> Sampler:
-    """Return the sampler of a belief's draws, moved and blurred; it can be pickled if the belief can."""
+    """Return a sampler of a belief's draws, moved and blurred; it can be pickled if the belief can."""
     return Sampler(partial(_moved_draws, belief, shift, scale, blur), belief.dim)
 
 
@@ -100,6 +100,6 @@ def estimate(belief: Belief) -> tuple[Array, Array]:
 
 
 def no_json(owner: str) -> TypeError:
-    """Return the error for a belief that is code and no data."""
+    """Return the error for a belief that is code, not data."""
     use = "use Ensemble(belief.sample(n, rng))"
     return TypeError(f"{owner}: no JSON form exists for a distribution given as code; {use}")

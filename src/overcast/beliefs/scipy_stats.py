@@ -1,6 +1,6 @@
 """Frozen distributions of scipy.stats as beliefs.
 
-scipy.stats takes long to import, so nothing here imports it before it is needed.
+scipy.stats takes long to import, so functions here import it when they need it.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from overcast.beliefs.base import Belief, NoClosedForm
 from overcast.beliefs.sampler import estimate, no_json, rows
 from overcast.beliefs.serialise import fields
 
-# A discrete distribution on more points than this counts as one without a finite support.
+# A discrete distribution on more points than this counts as infinite.
 SUPPORT_LIMIT = 100_000
 
 
 class Frozen(Belief):
-    """A frozen scipy.stats distribution that has no belief of its own, such as gamma(2.0) or multivariate_t(...).
+    """A frozen scipy.stats distribution without a dedicated class, such as gamma(2.0) or multivariate_t(...).
 
-    Mean, covariance, moments, distribution function and quantiles are scipy's. If a multivariate distribution does not
-    tell mean and covariance, they are estimated from 10,000 draws, and `exact` is False. Moments that do not exist
-    (Cauchy) or that scipy cannot integrate raise `NoClosedForm`; drawing always works.
+    Mean, covariance, moments, distribution function and quantiles are scipy's. If a multivariate distribution has no
+    mean and covariance, they are estimated from 10,000 draws, and `exact` is False. Moments that do not exist
+    (Cauchy) or that scipy cannot integrate raise `NoClosedForm`; sampling always works.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Frozen(Belief):
         return self._law.support()
 
     def moments(self, powers: Powers) -> Array:
-        """Raw moments: scipy's in one dimension, up to total degree two from mean and covariance in more."""
+        """Return scipy's raw moments in one dimension; in more, those up to degree two by mean and covariance."""
         if not self.exact:
             name = self._law.name
             raise NoClosedForm(f"Frozen: moments of {name} have no closed form; pass samples= to average draws")
@@ -104,20 +104,20 @@ class Frozen(Belief):
         return f"Frozen({self._law.name}, dim={self.dim})"
 
     def _cdf(self, values: Array) -> Array:
-        found = self._law.cdf(values)
-        return super()._cdf(values) if found is None else found
+        probabilities = self._law.cdf(values)
+        return super()._cdf(values) if probabilities is None else probabilities
 
     def _quantile(self, p: Array) -> Array:
-        found = self._law.quantile(p)
-        return super()._quantile(p) if found is None else found[:, None]
+        values = self._law.quantile(p)
+        return super()._quantile(p) if values is None else values[:, None]
 
     @cached_property
     def _estimate(self) -> tuple[Array, Array]:
         return estimate(self)
 
-    def _existing(self, what: str, value: Array) -> Array:
+    def _existing(self, name: str, value: Array) -> Array:
         if not np.isfinite(value).all():
-            raise NoClosedForm(f"Frozen: the {what} of {self._law.name} is not finite; pass samples= to average draws")
+            raise NoClosedForm(f"Frozen: the {name} of {self._law.name} is not finite; pass samples= to average draws")
         return value
 
     def _moment(self, row: Powers) -> float:
@@ -126,21 +126,21 @@ class Frozen(Belief):
             return 1.0
         if degree <= 2:
             mean = self.mean()[at].tolist()  # plain numbers overflow without a warning
-            found = mean[0] if degree == 1 else float(self.cov()[*at]) + mean[0] * mean[1]
+            moment = mean[0] if degree == 1 else float(self.cov()[*at]) + mean[0] * mean[1]
         else:
             if degree not in self._raw:
                 self._raw[degree] = self._law.raw_moment(degree)
-            found = self._raw[degree]
-        if not math.isfinite(found):
-            what = f"the moment of degree {degree} of {self._law.name}"
-            raise NoClosedForm(f"Frozen: {what} is unknown; pass samples= to average draws")
-        return float(found)
+            moment = self._raw[degree]
+        if not math.isfinite(moment):
+            name = f"the moment of degree {degree} of {self._law.name}"
+            raise NoClosedForm(f"Frozen: {name} is unknown; pass samples= to average draws")
+        return float(moment)
 
 
 class Law:
-    """The answers that `Frozen` needs: here of a multivariate distribution whose draws are vectors.
+    """A uniform interface to scipy's distributions, here to multivariate ones whose draws are vectors.
 
-    A mean or covariance is NaN if it does not exist, None if only draws tell.
+    The mean or covariance is NaN if it does not exist, None if only draws are available.
     """
 
     name: str
@@ -159,7 +159,7 @@ class Law:
         if self.name == "multivariate_t":
             self.mean, self.cov = _student(frozen)
         else:
-            self.mean, self.cov = self._told("mean", (self.dim,)), self._told("cov", (self.dim, self.dim))
+            self.mean, self.cov = self._attribute("mean", (self.dim,)), self._attribute("cov", (self.dim, self.dim))
 
     def draw(self, n: int, rng: np.random.Generator) -> ArrayLike:
         """Return `n` draws, (n, c) or squeezed."""
@@ -170,11 +170,11 @@ class Law:
         return math.nan
 
     def cdf(self, values: Array) -> Array | None:
-        """Return P(c <= value) in one dimension, None if only draws tell."""
+        """Return P(c <= value) in one dimension, None if only draws are available."""
         return None
 
     def quantile(self, p: Array) -> Array | None:
-        """Return the quantiles of levels p in one dimension, None if only draws tell."""
+        """Return the quantiles of levels p in one dimension, None if only draws are available."""
         return None
 
     def support(self) -> tuple[Array, Array] | None:
@@ -186,7 +186,8 @@ class Law:
         named = self.name == "multivariate_t"
         return ([], {name: getattr(self._frozen, name) for name in ("loc", "shape", "df")}) if named else None
 
-    def _told(self, name: str, shape: tuple[int, ...]) -> Array | None:
+    def _attribute(self, name: str, shape: tuple[int, ...]) -> Array | None:
+        """Return an attribute, or the result of a method, in this shape, None if it has another size."""
         value = getattr(self._frozen, name, None)
         value = value() if callable(value) else value
         return None if value is None or np.size(value) != math.prod(shape) else _fixed(np.reshape(value, shape))
@@ -211,7 +212,7 @@ class Univariate(Law):
             self.mean, self.cov = _scalars(self.name, *frozen.stats("mv"))
 
     def raw_moment(self, p: int) -> float:
-        """Return scipy's moment, NaN if it warns: the number that its quadrature returns then may be far off."""
+        """Return scipy's moment, NaN if it warns, as the result of its quadrature may then be far off."""
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("error")
             try:
@@ -282,6 +283,7 @@ def is_scipy(obj: object) -> bool:
 
 
 def _scalars(name: str, mean: ArrayLike, variance: ArrayLike) -> tuple[Array, Array]:
+    """Return mean (1,) and covariance (1, 1); raise ValueError unless both are scalars."""
     if np.ndim(mean) or np.ndim(variance):
         got = f"{name} with parameters of shape {np.shape(mean)}"
         raise ValueError(f"Frozen: distribution must be of one dimension, got {got}; use Independent")
@@ -289,7 +291,7 @@ def _scalars(name: str, mean: ArrayLike, variance: ArrayLike) -> tuple[Array, Ar
 
 
 def _student(frozen: Any) -> tuple[Array, Array]:
-    """Return mean loc and covariance shape * df / (df - 2), NaN if they do not exist."""
+    """Return mean and covariance of a multivariate t: loc and shape * df / (df - 2), NaN if they do not exist."""
     df = float(frozen.df)
     mean = frozen.loc if df > 1 else np.full_like(frozen.loc, np.nan)
     factor = 1.0 if df == np.inf else df / (df - 2) if df > 2 else np.nan
@@ -297,14 +299,16 @@ def _student(frozen: Any) -> tuple[Array, Array]:
 
 
 def _fixed(value: Any) -> Array:
+    """Return a read-only array of floats."""
     return _check.read_only(np.array(value, dtype=np.float64))
 
 
 def _plain(value: Any) -> Any:
-    """Return a parameter as JSON data, infinities as text, since JSON has none."""
+    """Return a parameter as JSON data, with infinities as text, since JSON has none."""
     value = np.asarray(value).tolist()
     return str(value) if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def _number(value: Any) -> Any:
+    """Undo `_plain`: return infinities as floats."""
     return float(value) if value in ("inf", "-inf") else value

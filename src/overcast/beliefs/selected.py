@@ -74,7 +74,7 @@ class Selected(Belief):
         return Cloud(cloud.weights, cloud.centres[:, self.order], cov)
 
     def characteristic(self, frequencies: Array) -> Complex:
-        return self.belief.characteristic(self._whole(frequencies))
+        return self.belief.characteristic(self._embed(frequencies))
 
     def moments(self, powers: Powers) -> Array:
         whole = np.zeros((len(powers), self.belief.dim), dtype=np.int64)
@@ -82,13 +82,13 @@ class Selected(Belief):
         return self.belief.moments(whole)
 
     def place(self, outcome: Array) -> Array:
-        return self.belief.place(self._whole(outcome))[:, self.order]
+        return self.belief.place(self._embed(outcome))[:, self.order]
 
     def reach(self) -> Array:
         return self.belief.reach()[self.order]
 
     def beyond(self, outcome: Array) -> NDArray[np.bool_]:
-        return self.belief.beyond(self._whole(outcome))[self.order]
+        return self.belief.beyond(self._embed(outcome))[self.order]
 
     def stated_error(self) -> Array:
         return self.belief.stated_error()[:, self.order]
@@ -105,7 +105,7 @@ class Selected(Belief):
         return f"Selected({self.belief}, {self.order})"
 
     def _cdf(self, values: Array) -> Array:
-        return self.belief.cdf(self._whole(values))[:, self.order]
+        return self.belief.cdf(self._embed(values))[:, self.order]
 
     def _quantile(self, p: Array) -> Array:
         return self.belief.quantile(p)[:, self.order]
@@ -113,7 +113,7 @@ class Selected(Belief):
     def _selected(self, order: list[int]) -> Belief:
         return self.belief.select([self.order[i] for i in order])
 
-    def _whole(self, values: Array) -> Array:
+    def _embed(self, values: Array) -> Array:
         """Return values (..., c) among those of all coordinates, with zeros for the others."""
         out = np.zeros((*values.shape[:-1], self.belief.dim))
         out[..., self.order] = values

@@ -1,4 +1,4 @@
-"""The JSON form of beliefs, and what beliefs made of others need: checks of their parts, and short reprs."""
+"""The JSON form of beliefs, checks of the parts of composite beliefs, and short reprs."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from overcast import _check
 from overcast._check import Array
 from overcast.beliefs.base import KINDS, Belief
 
-# Beliefs of beliefs, such as mixtures, may be nested so deep.
+# Composite beliefs, such as mixtures, may be nested so deep.
 MAX_DEPTH = 32
 # A repr shows at most so many numbers or beliefs.
 SHOWN = 16
 
 
 def belief_from_json(data: object) -> Belief:
-    """Return the belief that `to_json` wrote; a class of your own must have been imported.
+    """Rebuild a belief from the data that `to_json` returned; custom classes must have been imported.
 
     Parameters
     ----------
@@ -56,12 +56,12 @@ def _check_depth(data: dict[str, Any]) -> None:
 
 
 def _objects(items: list[Any]) -> list[dict[str, Any]]:
-    """Return the objects in a list, of which all items are objects if the first is."""
+    """Return the dictionaries in a list; [] if its first item is none."""
     return [item for item in items if isinstance(item, dict)] if isinstance(items[0], dict) else []
 
 
 def fields(owner: str, data: dict[str, Any], required: Collection[str], optional: Collection[str] = ()) -> list[Any]:
-    """Return the values of a JSON form, None for optional ones that are absent; raise for missing and unknown keys."""
+    """Return the values of a JSON form, None for absent optional ones; raise ValueError for wrong keys."""
     missing = [key for key in required if key not in data]
     if missing:
         raise ValueError(f"{owner}: JSON must have the keys {_names(required)}, got none named {_names(missing)}")
@@ -73,7 +73,7 @@ def fields(owner: str, data: dict[str, Any], required: Collection[str], optional
 
 
 def nested(owner: str, data: object) -> list[Belief]:
-    """Return the beliefs inside the JSON form of a belief made of others."""
+    """Rebuild the parts of a composite belief from their JSON forms."""
     if not isinstance(data, list):
         raise ValueError(f"{owner}: beliefs must be a list of beliefs, got {_check.short(data)}")
     return [belief_from_json(item) for item in data]
@@ -91,19 +91,19 @@ def parts(owner: str, beliefs: Iterable[Belief]) -> tuple[Belief, ...]:
             raise TypeError(f"{owner}: beliefs must hold beliefs only, got {got}; try as_belief")
     if not out:
         raise ValueError(f"{owner}: beliefs must hold at least one belief, got none")
-    if max(map(_nesting, out)) >= MAX_DEPTH:  # what could not be read back from JSON
+    if max(map(_nesting, out)) >= MAX_DEPTH:  # JSON could not be read back
         raise ValueError(f"{owner}: beliefs must be nested at most {MAX_DEPTH} deep, got more")
     return out
 
 
 def _nesting(belief: Belief) -> int:
-    """Return how many beliefs deep a belief is."""
+    """Return the depth of nesting, 1 for a simple belief."""
     inner = getattr(belief, "beliefs", None) or (getattr(belief, "belief", None),)
-    return 1 + max((_nesting(one) for one in inner if isinstance(one, Belief)), default=0)
+    return 1 + max((_nesting(part) for part in inner if isinstance(part, Belief)), default=0)
 
 
 def shown(content: Array | tuple[Belief, ...]) -> str:
-    """Return numbers or beliefs for a repr: all of them if they are few, else how many."""
+    """Format numbers or beliefs for a repr: all of them if they are few, else their count."""
     if isinstance(content, tuple):
         return str(list(content)) if len(content) <= SHOWN else f"[{len(content)} beliefs]"
     return str(content.tolist()) if content.size <= SHOWN else f"[array of shape {content.shape}]"

@@ -1,6 +1,6 @@
-"""Beliefs of many trials at once: the methods of a belief, with a leading trial axis r.
+"""Stacks of beliefs, one for each of r trials: the methods of a belief with a leading axis r.
 
-Simulations run trials in lock-step and build these every round, so nothing here checks its arguments.
+Simulations build these every round, so arguments are not checked.
 """
 
 from __future__ import annotations
@@ -84,16 +84,16 @@ class GaussianStack(BeliefStack):
 
     def sample(self, n: int, rng: Sequence[np.random.Generator]) -> Array:
         out = np.empty((len(self), self.dim, n))  # long rows, as a single Gaussian draws them
-        for trial, own in zip(out, rng, strict=True):
-            own.standard_normal(out=trial)
+        for trial, generator in zip(out, rng, strict=True):
+            generator.standard_normal(out=trial)
         out *= np.sqrt(self._variance)[..., None]
         out += self._mean[..., None]
         return out.swapaxes(-1, -2)
 
     def sample_mean(self, n: int, rng: Sequence[np.random.Generator]) -> Array:
         out = np.empty(self._mean.shape)
-        for trial, own in zip(out, rng, strict=True):
-            own.standard_normal(out=trial)
+        for trial, generator in zip(out, rng, strict=True):
+            generator.standard_normal(out=trial)
         out *= np.sqrt(self._variance / n)
         out += self._mean
         return out
@@ -101,8 +101,8 @@ class GaussianStack(BeliefStack):
     def sample_moments(self, n: int, rng: Sequence[np.random.Generator]) -> tuple[Array, Array]:
         mean = self.sample_mean(n, rng)
         scatter = np.empty(self._mean.shape)
-        for trial, own in zip(scatter, rng, strict=True):
-            own.standard_gamma((n - 1) / 2, out=trial)
+        for trial, generator in zip(scatter, rng, strict=True):
+            generator.standard_gamma((n - 1) / 2, out=trial)
         return mean, scatter * (self._variance * (2 / n)) + mean * mean
 
 
@@ -147,8 +147,8 @@ class CorrelatedStack(BeliefStack):
 
     def sample(self, n: int, rng: Sequence[np.random.Generator]) -> Array:
         draws = np.empty((len(self), self._root.shape[-1], n))
-        for trial, own in zip(draws, rng, strict=True):
-            own.standard_normal(out=trial)
+        for trial, generator in zip(draws, rng, strict=True):
+            generator.standard_normal(out=trial)
         return np.asarray((self._root @ draws + self._mean[..., None]).swapaxes(-1, -2))
 
     def sample_mean(self, n: int, rng: Sequence[np.random.Generator]) -> Array:
@@ -198,7 +198,7 @@ class PointStack(BeliefStack):
 
 
 class Catalogue:
-    """Distinct beliefs that come up again and again; what is computed from one is computed once, for all trials.
+    """Distinct beliefs that recur across rounds and trials; results computed from them are cached.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ class Catalogue:
         return len(self.beliefs)
 
     def table(self, key: Hashable, compute: Callable[[Belief], Array]) -> Array:
-        """Return compute(belief) of the distinct beliefs, stacked, shape (beliefs, q), computed once per `key`."""
+        """Return compute(belief) stacked over the distinct beliefs, shape (beliefs, q), cached under `key`."""
         if key not in self._tables:
             self._tables[key] = read_only(np.stack([compute(belief) for belief in self.beliefs]))
         return self._tables[key]
@@ -273,22 +273,22 @@ class CatalogueStack(BeliefStack):
 
     def sample(self, n: int, rng: Sequence[np.random.Generator]) -> Array:
         out = np.empty((len(self), n, self.dim))
-        for trial, i, own in zip(out, self.index, rng, strict=True):
-            trial[:] = self.beliefs[i].sample(n, own)
+        for trial, i, generator in zip(out, self.index, rng, strict=True):
+            trial[:] = self.beliefs[i].sample(n, generator)
         return out
 
     def sample_mean(self, n: int, rng: Sequence[np.random.Generator]) -> Array:
-        return np.stack([self[i].sample_mean(n, own) for i, own in enumerate(rng)])
+        return np.stack([self[i].sample_mean(n, generator) for i, generator in enumerate(rng)])
 
     def sample_moments(self, n: int, rng: Sequence[np.random.Generator]) -> tuple[Array, Array]:
-        pairs = [self[i].sample_moments(n, own) for i, own in enumerate(rng)]
+        pairs = [self[i].sample_moments(n, generator) for i, generator in enumerate(rng)]
         return np.stack([mean for mean, _ in pairs]), np.stack([square for _, square in pairs])
 
     def gather(self, key: Hashable, compute: Callable[[Belief], Array]) -> Array:
-        """Return compute(belief) for the belief of each trial, shape (r, q), through the catalogue's table."""
+        """Return compute(belief) for each trial, shape (r, q), from the catalogue's cached table."""
         return np.asarray(self.catalogue.table(key, compute)[self.index])
 
 
 def certain(contexts: Array) -> Beliefs:
-    """Return the belief that knows the context: a `PointMass` for (c,), one per trial for (r, c)."""
+    """Return contexts as beliefs that know them exactly: a `PointMass` for (c,), a `PointStack` for (r, c)."""
     return PointMass(contexts) if contexts.ndim == 1 else PointStack(contexts)

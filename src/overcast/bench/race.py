@@ -1,4 +1,4 @@
-"""A race: entries take turns on the same rounds, and each is timed on its own."""
+"""Time entries that take turns on the same rounds."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ class Racer(ABC):
 
     @abstractmethod
     def start(self) -> None:
-        """Learn from the rounds before the first (`Task.first`); this is not timed."""
+        """Learn from the initial rounds (`Task.first`); this is not timed."""
 
     @abstractmethod
     def step(self, t: int) -> int:
-        """Choose an action, learn from the reward that it pays, and return its index."""
+        """Choose an action, learn from its reward, and return its index."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A way to solve tasks of some kinds.
+    """A participant: a package and a rule for tasks of some kinds.
 
     package : name of the distribution; None for the bare calls
-    rule : how it chooses
-    same : whether it does the same work as the bare calls, so that it must choose the same actions
+    rule : the rule by which it chooses
+    same : whether it does the same computation as the bare calls, and so must choose the same actions
     """
 
     label: str
@@ -56,10 +56,10 @@ class Entry:
 
 
 class Result(NamedTuple):
-    """How an entry did.
+    """The result of an entry.
 
-    seconds : per round, the median over turns
-    agreement : share of rounds in which it chose what the bare calls chose
+    seconds : median seconds per round over turns
+    agreement : share of rounds with the choice of the bare calls
     """
 
     task: str
@@ -72,22 +72,22 @@ class Result(NamedTuple):
     rounds: int
 
 
-def race(task: Task, entries: Iterable[Entry], said: Callable[[int], object] = lambda rounds: None) -> list[Result]:
-    """Return how entries did on a task, in their order; the first is the one whose choices others are compared with.
+def race(task: Task, entries: Iterable[Entry], done: Callable[[int], object] = lambda rounds: None) -> list[Result]:
+    """Race entries on a task; return their results in order. Choices are compared with those of the first entry.
 
-    Entries take turns of a few rounds, so that a busy machine slows all of them, on one thread. One that is slow leaves
-    when its time is up; its median counts for the rounds that it did. `said` is told the rounds that were done.
+    Entries take turns of a few rounds on one thread, so that a busy machine slows all of them. A slow entry leaves when
+    its time is up, with the median of its rounds. `done` is called with the number of rounds after each turn.
     """
     running = [_Running(entry, task) for entry in entries if task.kind in entry.kinds]
     with threadpool_limits(limits=1):
-        for one in running:
-            one.racer.start()
+        for runner in running:
+            runner.racer.start()
         for turn in _turns(task.steps):
-            for one in running:
-                one.take(turn)
-            said(len(turn))
+            for runner in running:
+                runner.run_turn(turn)
+            done(len(turn))
     chosen = running[0].chosen if running else []
-    return [one.result(chosen) for one in running]
+    return [runner.result(chosen) for runner in running]
 
 
 def _turns(steps: int) -> Iterator[range]:
@@ -101,7 +101,8 @@ class _Running:
         self.chosen: list[int] = []
         self.times: list[float] = []
 
-    def take(self, turn: range) -> None:
+    def run_turn(self, turn: range) -> None:
+        """Run and time some rounds, unless the entry's time is up."""
         if sum(self.times) * TURN > BUDGET:
             return
         start, step = time.perf_counter(), self.racer.step

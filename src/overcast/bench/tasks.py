@@ -1,4 +1,4 @@
-"""The rounds that all entries of a race go through."""
+"""The tasks of the race: rounds that all entries run."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from overcast._linalg import Indices
 from overcast.features import Bilinear, FeatureMap, Quadratic
 
 Kind = Literal["blocks", "shared", "curved"]
-#: ridge, and multiple of the width in the score, of all entries that have them
+#: ridge, and multiplier of the width in the score, for all entries with these parameters
 RIDGE, BETA = 1.0, 1.0
 #: length scale and noise variance of the curved task
 LENGTH, NOISE = 1.0, 0.25
-# So many contexts are used in turn: the features of each are computed before the clock starts.
+# Number of distinct contexts, used in turn; their features are computed before the clock starts.
 DISTINCT = 64
 
 
@@ -54,7 +54,7 @@ class Task:
         return np.asarray(self.contexts[t % len(self.contexts)])
 
     def psi(self, t: int) -> Array:
-        """Return the features of all actions in a round, (k, d): what other packages are given."""
+        """Return the features of all actions in a round, (k, d), which other packages take as input."""
         i = t % len(self.contexts)
         if i not in self.cached:
             self.cached[i] = self._psi(self.contexts[i])
@@ -66,9 +66,9 @@ class Task:
         return np.hstack([self.actions, np.tile(context, (self.k, 1))])
 
     def first(self) -> tuple[Indices, Array, Array]:
-        """Return rounds before the first: actions (n,), contexts (n, c) and rewards (n,) that all entries learn from.
+        """Return initial rounds for all entries to learn: actions (n,), contexts (n, c) and rewards (n,).
 
-        With one model per action, each action once: otherwise all would tie, and entries would differ by luck.
+        With one model per action, each action comes once: otherwise all would tie, and entries would differ by chance.
         """
         n = self.k if self.kind == "blocks" else 10
         rng = np.random.default_rng(7)
@@ -76,7 +76,7 @@ class Task:
 
 
 def tasks(quick: bool = False) -> list[Task]:
-    """Return the tasks of the race; a quick one has few rounds."""
+    """Return the tasks of the race, with few rounds if `quick`."""
     few = 60 if quick else None
     return [
         _linear("k = 100, d = 15, one model per action", "blocks", 100, 0, 15, few or 2000),

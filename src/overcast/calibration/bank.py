@@ -1,20 +1,20 @@
-"""The correction of one dimension with a memory that is learnt: many memories side by side, weighed by how they did.
+"""The correction of one dimension with a learnt memory: experts with many memories, weighted by their likelihoods.
 
 An expert has the model of `fit`, y = m + bias + slope (m - centre) + error, with the deviation
 factor * sqrt((1 - trust) usual^2 + trust s^2). It forgets exponentially, with one of the `MEMORIES`, and has one
-`STIFFNESS` of slopes and one value of `TRUST`. What it has learnt is a few sums:
+`STIFFNESS` of slopes and one value of `TRUST`. Its state is a few sums:
 
-- bias and slope minimise the weighted squares of errors, plus a penalty for leaving those of the next longer memory;
-  the longest one is drawn to no correction. Wild errors pull no harder than errors of three deviations.
-- the factor is the root of the mean square of its errors, as they were when they were forecast, in units of the spread.
+- bias and slope minimise the weighted squares of errors, plus a penalty for departing from those of the next longer
+  memory; the longest memory is shrunk to no correction. Outliers count like errors of three deviations.
+- the factor is the root mean square of its forecast errors, in units of the spread.
 
-Experts are weighed by the likelihoods of Student's t of the outcomes so far, as they would have been forecast. A small
-share of all weight goes back to every expert each time (Herbster & Warmuth 1998), so that another one can take over
-when forecasts change. The correction's mean and deviation are the weighted means of the experts'. Together they err
-less than each by itself: unless outcomes have bounds, the mean size of the errors of all together scales the deviation.
+Experts are weighted by the predictive likelihoods of past outcomes under Student's t. A small share of all weight goes
+back to every expert each time (Herbster & Warmuth 1998), so that another one can take over when forecasts change. The
+correction's mean and deviation are the weighted means of the experts'. As the mixture errs less than each expert, the
+mean size of its errors scales the deviation, unless outcomes have bounds.
 
-If outcomes have bounds, the model is about a normal variable of which outcomes show the part within; for an outcome on
-the bound the conditional expectations of the error and of its square take their places (Tobin's model).
+If outcomes have bounds, they are a censored normal variable (Tobin's model): an outcome on a bound counts by the
+conditional expectations of its error and of the error's square.
 """
 
 from __future__ import annotations
@@ -30,35 +30,35 @@ from scipy.special import ndtr
 from overcast._check import Array
 from overcast.calibration.fit import DEGREES, FLOOR, HUBER, PRIOR_BIAS, PRIOR_FACTOR, PRIOR_SLOPE, Correction
 
-#: outcomes that experts remember, from the shortest to the longest memory
+#: memories of the experts in numbers of outcomes
 MEMORIES = np.array([4.0, 12.0, 36.0, 108.0, 324.0, np.inf])
-#: how many outcomes a slope like that of the next longer memory counts as; its bias counts as TIE
+#: weight of the next longer memory's slope, in numbers of outcomes; TIE is the weight of its bias
 STIFFNESS, TIE = (0.5, 20.0), 0.5
-#: how far spreads may be trusted
+#: weights of the stated spread against the usual spread
 TRUST = np.array([0.0, 0.1, 0.3, 0.6, 1.0])
-# Factors take longer to learn than biases: they remember so many outcomes at least.
+# The shortest memory of factors, which take longer to learn than biases.
 LEAST = 60.0
-#: the part of all weight that is shared out at each outcome
+#: the share of all weight that each outcome redistributes
 SHARE = 0.002
-# Forecasts beyond so many standard deviations from the usual one count as if they were there.
+# Forecasts are clipped to so many standard deviations from the usual one.
 EXTENT = 4.0
-# The usual forecast and spread remember so many outcomes.
+# Memory of the usual forecast and spread, in numbers of outcomes.
 USUAL = 512.0
-# A spread of so many usual ones counts as so many in the usual one; a factor is never below SMALLEST.
+# The usual spread takes spreads in at no more than WILD times itself; a factor is never below SMALLEST.
 WILD, SMALLEST = 10.0, 1e-6
-# If this share of the first errors has a deviation AMISS times smaller than all, the others are wild; this share of a
-# standard normal variable lies within BELOW.
+# If the share MOST of the first errors has a deviation AMISS times smaller than all of them, the others are outliers. A
+# standard normal variable lies within BELOW with probability MOST.
 MOST, BELOW, AMISS = 0.6, 0.8416212335729143, 50.0
-# The mean size of a standard normal variable; and how many outcomes of this size count beforehand, and are remembered.
+# The mean absolute value of a standard normal variable; the weight of the prior at this value; the memory of sizes.
 SIZE, PRIOR_SIZE, SIZES = math.sqrt(2.0 / math.pi), 20.0, 1000.0
 
 UNBOUNDED = (-np.inf, np.inf)
-_PER = len(MEMORIES)
-EXPERTS = _PER * len(STIFFNESS)
-_KEPT = np.tile(1.0 - 1.0 / MEMORIES, len(STIFFNESS))[:, None]
-_KEPT_FACTOR = np.tile(1.0 - 1.0 / np.maximum(MEMORIES, LEAST), len(STIFFNESS))[:, None]
+_PER_FAMILY = len(MEMORIES)
+EXPERTS = _PER_FAMILY * len(STIFFNESS)
+_DECAY = np.tile(1.0 - 1.0 / MEMORIES, len(STIFFNESS))[:, None]
+_DECAY_FACTOR = np.tile(1.0 - 1.0 / np.maximum(MEMORIES, LEAST), len(STIFFNESS))[:, None]
 # Longer memories start with more weight.
-_SHARES = np.repeat(np.tile(np.arange(1.0, _PER + 1.0), len(STIFFNESS))[:, None], len(TRUST), axis=1)
+_SHARES = np.repeat(np.tile(np.arange(1.0, _PER_FAMILY + 1.0), len(STIFFNESS))[:, None], len(TRUST), axis=1)
 _SHARES /= _SHARES.sum()
 #: sizes of the arrays of a bank
 SHAPES = {"sums": (EXPERTS, 5), "squares": (EXPERTS, len(TRUST)), "counts": (EXPERTS, 1), "weights": _SHARES.shape}
@@ -68,16 +68,16 @@ SHAPES = {"sums": (EXPERTS, 5), "squares": (EXPERTS, len(TRUST)), "counts": (EXP
 class Bank:
     """The state of all experts, in units of `unit`, forecasts counted from `origin`; see the module.
 
-    unit, origin : of the numbers below
-    centre, variance : of the forecasts
+    unit, origin : scale and zero of the numbers below
+    centre, variance : mean and variance of the forecasts
     usual : the usual spread, squared
     stated : whether forecasts have a spread at all
     n : number of outcomes
-    first : the factor of the first outcomes, which the longest memory's is drawn to, squared
-    sizes, sized : sum of the sizes of errors of all experts together, in units of their deviation, and their number
+    first : the factor of the first outcomes, squared, to which that of the longest memory is shrunk
+    sizes, sized : decayed sum of the mixture's absolute errors, in units of its deviation, and of their number
     sums : (k, 5) sums over the past of 1, x, x^2, e and x e, where x is the forecast and e its error
     squares, counts : (k, j) and (k, 1) sums of squared errors in units of the spread, and of ones
-    weights : (k, j) of the experts
+    weights : (k, j) weights of the experts
     """
 
     unit: float
@@ -116,13 +116,13 @@ class Bank:
 
     @property
     def factor(self) -> float:
-        """By how much the usual deviation exceeds the usual spread; infinite if forecasts have none."""
+        """The ratio of the corrected deviation to the usual spread; infinite if forecasts have no spread."""
         usual = self.unit * math.sqrt(self.usual)
         return self.deviation(usual) / usual if self.stated else np.inf
 
     @property
     def memory(self) -> float:
-        """How many outcomes the experts remember, their weighted harmonic mean: as far as they can, all of them."""
+        """The weighted harmonic mean of the experts' memories, each at most the number of outcomes."""
         ages = 1.0 / np.minimum(np.tile(MEMORIES, len(STIFFNESS)), max(self.n, 1))
         return float(1.0 / (self.weights.sum(axis=1) @ ages))
 
@@ -143,18 +143,18 @@ class Bank:
         z = errors[:, None] / deviations
         weights = self.weights * _likelihoods(z, deviations)
         weights = (1.0 - SHARE) / weights.sum() * weights + SHARE * _SHARES
-        own = weights / weights.sum(axis=1, keepdims=True)
-        pull = np.minimum(1.0, HUBER / np.maximum(np.abs((own * z).sum(axis=1)), HUBER))
-        pull *= self.usual / (own @ (spreads * spreads))
+        shares = weights / weights.sum(axis=1, keepdims=True)
+        pull = np.minimum(1.0, HUBER / np.maximum(np.abs((shares * z).sum(axis=1)), HUBER))
+        pull *= self.usual / (shares @ (spreads * spreads))
         total = errors + added
         terms = np.stack([pull, pull * x, pull * (x * x), pull * total, pull * (x * total)], axis=1)
         limited = np.minimum(squares[:, None], (HUBER * deviations) ** 2) / spreads**2
         return replace(
             self,
             **self._usual_after(m, s),
-            sums=_KEPT * self.sums + terms,
-            squares=_KEPT_FACTOR * self.squares + limited,
-            counts=_KEPT_FACTOR * self.counts + 1.0,
+            sums=_DECAY * self.sums + terms,
+            squares=_DECAY_FACTOR * self.squares + limited,
+            counts=_DECAY_FACTOR * self.counts + 1.0,
             weights=weights,
             n=self.n + 1,
             sizes=sizes,
@@ -188,11 +188,11 @@ class Bank:
 
     @property
     def _scale(self) -> float:
-        """By how much the errors of all experts together exceed their deviation."""
+        """The ratio of the mixture's errors to its deviation."""
         return (self.sizes + PRIOR_SIZE) / (self.sized + PRIOR_SIZE)
 
     def _x(self, m: float) -> float:
-        """Return a forecast, brought nearer if it lies far out."""
+        """Return a forecast in units of the bank, clipped to `EXTENT` deviations."""
         x, reach = (m - self.origin) / self.unit, EXTENT * math.sqrt(self.variance)
         return min(max(x, self.centre - reach), self.centre + reach)
 
@@ -212,7 +212,7 @@ class Bank:
         out, sums, c = np.empty((EXPERTS, 2)), self.sums.tolist(), self.centre
         for family, stiffness in enumerate(STIFFNESS):
             level, slope, tie, hold = 0.0, 0.0, PRIOR_BIAS, PRIOR_SLOPE * self.variance
-            for k in range(_PER * (family + 1) - 1, _PER * family - 1, -1):
+            for k in range(_PER_FAMILY * (family + 1) - 1, _PER_FAMILY * family - 1, -1):
                 one, x, xx, e, xe = sums[k]
                 cross, square = x - c * one, xx - 2.0 * c * x + c * c * one + hold  # about the centre
                 right, left, one = xe - c * e + hold * slope, e + tie * level, one + tie
@@ -225,10 +225,13 @@ class Bank:
     @cached_property
     def _factors(self) -> Array:
         """Return the factors (k, j)."""
-        out = np.empty((len(STIFFNESS), _PER, len(TRUST)))
-        squares, counts = self.squares.reshape(out.shape), self.counts.reshape(len(STIFFNESS), _PER, 1) + PRIOR_FACTOR
+        out = np.empty((len(STIFFNESS), _PER_FAMILY, len(TRUST)))
+        squares, counts = (
+            self.squares.reshape(out.shape),
+            self.counts.reshape(len(STIFFNESS), _PER_FAMILY, 1) + PRIOR_FACTOR,
+        )
         towards: Array | float = self.first
-        for k in range(_PER - 1, -1, -1):
+        for k in range(_PER_FAMILY - 1, -1, -1):
             out[:, k] = towards = (squares[:, k] + PRIOR_FACTOR * towards) / counts[:, k]
         return np.sqrt(np.maximum(out, SMALLEST**2)).reshape(self.squares.shape)
 
@@ -244,8 +247,8 @@ class Bank:
         }
 
 
-def started(rows: Array, correction: Correction) -> Bank:
-    """Return the bank after the first means, spreads and outcomes (n, 3), given the correction for them."""
+def start_bank(rows: Array, correction: Correction) -> Bank:
+    """Start a bank from the first means, spreads and outcomes (n, 3), and the correction fitted to them."""
     m, s, y = rows.T
     n, stated, origin = len(rows), bool(s.any()), float(m.mean())
     unit = max(float(np.abs(y - m).max()), float(s.max()))
@@ -254,11 +257,11 @@ def started(rows: Array, correction: Correction) -> Bank:
     spreads = np.sqrt((1.0 - TRUST) * usual + TRUST * np.maximum(s * s, FLOOR**2 * usual)[:, None])  # (n, j)
     if not stated:
         spreads = np.full_like(spreads, math.sqrt(usual))
-    errors = (y - np.array([correction.mean(one) for one in m.tolist()])) / unit
-    deviations = np.array([correction.deviation(one) for one in rows[:, 1].tolist()]) / unit
+    errors = (y - np.array([correction.mean(forecast) for forecast in m.tolist()])) / unit
+    deviations = np.array([correction.deviation(spread) for spread in rows[:, 1].tolist()]) / unit
     middle = e - np.median(e)
     most = float(np.quantile(np.abs(middle), MOST)) / BELOW
-    if 0.0 < AMISS * most < np.median(deviations):  # too many wild errors for the correction
+    if 0.0 < AMISS * most < np.median(deviations):  # too many outliers for the correction
         errors, deviations = middle, np.full(n, most)
     deviations = np.maximum(deviations, SMALLEST * math.sqrt(usual))
     pull = HUBER / np.maximum(np.abs(errors) / deviations, HUBER)
@@ -275,15 +278,15 @@ def started(rows: Array, correction: Correction) -> Bank:
         first=float(np.median(deviations / spreads.mean(axis=1))) ** 2,
         sizes=0.0,
         sized=0.0,
-        sums=_KEPT**ages @ np.stack([pull, pull * x, pull * x * x, pull * e, pull * x * e], axis=1),
-        squares=_KEPT_FACTOR**ages @ limited,
-        counts=(_KEPT_FACTOR**ages).sum(axis=1, keepdims=True),
+        sums=_DECAY**ages @ np.stack([pull, pull * x, pull * x * x, pull * e, pull * x * e], axis=1),
+        squares=_DECAY_FACTOR**ages @ limited,
+        counts=(_DECAY_FACTOR**ages).sum(axis=1, keepdims=True),
         weights=_SHARES,
     )
 
 
 def _beyond(errors: Array, deviation: float, side: float) -> tuple[Array, Array]:
-    """Return the mean of errors (k,) and of their squares, for outcomes that lie beyond a bound, on the given side.
+    """Return the conditional means of errors (k,) and of their squares, for outcomes beyond a bound on this side.
 
     The error of the bound itself is `errors`; with h the normal hazard there, the mean is side * deviation * h.
     """
@@ -296,6 +299,6 @@ def _beyond(errors: Array, deviation: float, side: float) -> tuple[Array, Array]
 
 
 def _likelihoods(z: Array, deviations: Array) -> Array:
-    """Return the likelihoods of Student's t (k, j), the largest of them one."""
+    """Return likelihoods under Student's t (k, j), scaled to a maximum of 1."""
     score = -np.log(deviations) - 0.5 * (DEGREES + 1.0) * np.log1p(z * z / DEGREES)
     return np.asarray(np.exp(score - score.max()))

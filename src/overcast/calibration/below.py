@@ -1,4 +1,4 @@
-"""Corrections that put probability below zero where neither forecasts nor outcomes ever were, as for rain."""
+"""A warning for corrections that put probability below zero where nothing was ever negative, as for rain."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import numpy as np
 from overcast._check import Array
 from overcast.beliefs import Belief
 
-#: outcomes of a dimension after which it counts that none was negative
+#: outcomes of a dimension before it counts as never negative
 ENOUGH = 20
-#: a correction that puts less below zero than this is let pass
+#: a correction may put this much probability below zero
 SHARE = 0.01
 
 
 class Watch:
-    """Remembers which dimensions were never negative, and warns once if a correction goes below zero there.
+    """Remember which dimensions were never negative, and warn once if a correction goes below zero there.
 
-    It is no part of files: a corrector that was loaded begins to watch anew.
+    Files do not hold it: a loaded corrector starts a new one.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class Watch:
         self._warned = False
 
     def take(self, i: int, forecast: float, outcome: float) -> None:
-        """Take note of the mean of a forecast, and the outcome, of dimension i."""
+        """Record the mean of a forecast, and the outcome, of dimension i."""
         self._seen[i] = self._seen.get(i, 0) + 1
         if min(forecast, outcome) < 0.0:
             self._negative.add(i)
@@ -38,7 +38,7 @@ class Watch:
         """Warn if a correction goes below zero, and the belief itself does not.
 
         margins : mean and deviation of corrected dimensions without bounds
-        moved : of those that keep their shape, the value that the correction moves to zero
+        moved : for dimensions that keep their shape, the value that the correction moves to zero
         """
         if self._warned:
             return
@@ -54,13 +54,14 @@ class Watch:
                 return
 
     def _warn(self, belief: Belief, i: int, share: float) -> None:
+        """Warn that a correction puts this share of dimension i below zero."""
         self._warned = True
         pairs = ["(0, None)" if j == i else "None" for j in range(belief.dim)]
         bounds = f"[{', '.join(pairs)}]" if belief.dim > 1 else pairs[0]
         where = repr(belief.names[i]) if belief.names else f"dimension {i}"
-        what = f"the correction puts {share:.0%} of the probability of {where} below zero, where nothing ever was"
+        problem = f"the correction puts {share:.0%} of the probability of {where} below zero, where nothing ever was"
         write = f"write Recalibrated(bounds={bounds}) if it cannot be negative"
-        warnings.warn(f"Recalibrated: {what}; {write}", stacklevel=4)
+        warnings.warn(f"Recalibrated: {problem}; {write}", stacklevel=4)
 
 
 def _below(mean: float, deviation: float) -> float:
@@ -69,7 +70,7 @@ def _below(mean: float, deviation: float) -> float:
 
 
 def _mass(belief: Belief, i: int, value: float) -> float:
-    """Return the probability that a dimension of a belief lies below a value, as far as was published."""
+    """Return the probability, as far as published, that a dimension of a belief lies below a value."""
     at: Array = np.zeros(belief.dim)
     at[i] = np.nextafter(value, -np.inf)
     return float(belief.place(at)[0, i])

@@ -1,7 +1,7 @@
-"""Outcomes with bounds, such as rain, as the visible part of a normal variable.
+"""Outcomes with bounds, such as rain, as a censored normal variable.
 
-With one bound the variable is the root of the distance from it, which is less skewed than the distance; with two bounds
-it is the outcome itself. Values beyond a bound mean the bound.
+With one bound the variable is the root of the distance from the bound, which is less skewed than the distance; with two
+bounds it is the outcome itself. Values of the variable beyond a bound give the bound.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Range(NamedTuple):
 
     @property
     def rooted(self) -> bool:
-        """Whether there is one bound, so that the normal variable is a root."""
+        """Whether there is exactly one bound, so that the normal variable is a root."""
         return (self.low > -np.inf) != (self.high < np.inf)
 
     @property
@@ -42,7 +42,7 @@ class Range(NamedTuple):
         return (0.0, np.inf) if self.low > -np.inf else (-np.inf, 0.0)
 
     def inward(self, value: float) -> float:
-        """Return the normal variable that shows this value, or the nearest one within the bounds."""
+        """Convert an outcome to the normal variable, after clipping it to the bounds."""
         value = min(max(value, self.low), self.high)
         if not self.rooted:
             return value
@@ -53,7 +53,7 @@ class Range(NamedTuple):
         return s if not self.rooted else 0.5 * (self.inward(m + s) - self.inward(m - s))
 
     def outward(self, values: Array) -> Array:
-        """Return the outcomes that values of the normal variable show."""
+        """Convert values of the normal variable to outcomes within the bounds."""
         seen = np.clip(values, *self.limits)
         if not self.rooted:
             return np.asarray(seen)
@@ -64,23 +64,23 @@ class Range(NamedTuple):
         return (None if self.low == -np.inf else self.low), (None if self.high == np.inf else self.high)
 
 
-def ranges(given: Any) -> tuple[Range, ...]:
-    """Return the range of each dimension, a single one for all dimensions, none if nothing is given."""
-    if given is None:
+def ranges(bounds: Any) -> tuple[Range, ...]:
+    """Return one range for each pair of bounds; a single pair is for all dimensions, None gives no range."""
+    if bounds is None:
         return ()
     expected = "a pair (low, high), None for no bound, or one such pair per dimension"
-    if not isinstance(given, Sequence) or isinstance(given, str) or not len(given):
-        raise ValueError(f"Recalibrated: bounds must be {expected}, got {_check.short(given)}")
-    pairs = [given] if all(one is None or np.ndim(one) == 0 for one in given) else list(given)
+    if not isinstance(bounds, Sequence) or isinstance(bounds, str) or not len(bounds):
+        raise ValueError(f"Recalibrated: bounds must be {expected}, got {_check.short(bounds)}")
+    pairs = [bounds] if all(bound is None or np.ndim(bound) == 0 for bound in bounds) else list(bounds)
     out = []
     for pair in pairs:
         if pair is None:
             pair = (None, None)
         if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
-            raise ValueError(f"Recalibrated: bounds must be {expected}, got {_check.short(given)}")
-        low, high = (None if one is None else _check.number("Recalibrated", "bounds", one) for one in pair)
-        found = Range(-np.inf if low is None else low, np.inf if high is None else high)
-        if not found.low < found.high:
+            raise ValueError(f"Recalibrated: bounds must be {expected}, got {_check.short(bounds)}")
+        low, high = (None if bound is None else _check.number("Recalibrated", "bounds", bound) for bound in pair)
+        limits = Range(-np.inf if low is None else low, np.inf if high is None else high)
+        if not limits.low < limits.high:
             raise ValueError(f"Recalibrated: bounds must be low < high, got {_check.short(pair)}")
-        out.append(found)
+        out.append(limits)
     return tuple(out)

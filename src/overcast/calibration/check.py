@@ -1,4 +1,4 @@
-"""Compare forecasts with what happened, and say in plain words how they are wrong."""
+"""Compare forecasts with outcomes, and say in plain words how they are wrong."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """How t forecasts of c dimensions did; made by `check`.
+    """The calibration of t forecasts of c dimensions; returned by `check`.
 
     names : (c,) names of the dimensions
-    beliefs, outcomes : the forecasts and (t, c) what happened
-    intervals : (t, 2, c) the place of each outcome in its forecast, from 0 to 1; an interval if the forecast has a jump
-    pit : (t, c) a draw from each interval, uniform if forecasts are right
+    beliefs, outcomes : the forecasts, and the outcomes (t, c)
+    intervals : (t, 2, c) the PIT of each outcome: lower and upper end, which differ if the forecast has a jump
+    pit : (t, c) a draw from each interval, uniform if forecasts are calibrated
     stated : (t, 2, c) the forecasts' means, and the size of error that they state for themselves
-    reaches : (t, c) the largest nominal level of which each forecast bounds a central interval
-    beyond : (t, c) whether outcomes lie outside all values that their forecasts name
+    reaches : (t, c) the largest nominal level of a central interval that each forecast can bound
+    beyond : (t, c) whether outcomes lie outside all published values of their forecasts
 
     Examples
     --------
@@ -64,8 +64,8 @@ class Calibration:
     def coverage(self, level: float = 0.8) -> Array:
         """Return the share of outcomes within central intervals of a nominal level, shape (c,).
 
-        n members bound no interval of a level above (n - 1) / (n + 1), see `level`: for higher levels it goes from the
-        least to the greatest member, and covers as much.
+        n members bound no interval of a level above (n - 1) / (n + 1), see `level`: for higher levels the interval goes
+        from the least to the greatest member.
         """
         level = _check.number("Calibration", "level", level, above=0.0, below=1.0)
         within = self._mass((1.0 - level) / 2.0, (1.0 + level) / 2.0)
@@ -73,7 +73,7 @@ class Calibration:
 
     @cached_property
     def level(self) -> Array:
-        """(c,) the nominal level at which to state coverage: 80 %, or the largest that all forecasts reach if lower.
+        """(c,) the nominal level at which to state coverage: 80 %, or the largest that all forecasts can bound.
 
         Forecasts that bound no interval, such as a single quantile, count as points, which reach every level.
         """
@@ -81,7 +81,7 @@ class Calibration:
         return np.where(least > 0.0, np.minimum(SHARE, least), SHARE)
 
     def histogram(self, bins: int = 10) -> Array:
-        """Return the share of outcomes in equally likely parts of their forecasts, (bins, c); 1/bins if right.
+        """Return the share of outcomes in equally likely parts of their forecasts, (bins, c); ideally 1/bins.
 
         With n + 1 bins it is the rank histogram of an ensemble of n members.
         """
@@ -89,9 +89,9 @@ class Calibration:
         return np.array([self._mass(low, high).mean(axis=0) for low, high in pairwise(edges.tolist())])
 
     def band(self, bins: int = 10, level: float = 0.9) -> tuple[float, float]:
-        """Return between which shares a bar of `histogram` lies with probability `level` if forecasts are right.
+        """Return two shares between which a bar of `histogram` lies with probability `level` if forecasts are right.
 
-        These are quantiles of the binomial distribution: outcomes count as independent.
+        They are quantiles of the binomial distribution, for independent outcomes.
         """
         bins = _check.integer("Calibration", "bins", bins, at_least=1)
         level = _check.number("Calibration", "level", level, above=0.0, below=1.0)
@@ -108,7 +108,7 @@ class Calibration:
 
     @property
     def ranks(self) -> Array | None:
-        """(n + 1, c) the share of outcomes in each place among n members; None unless `members` is known."""
+        """(n + 1, c) the share of outcomes at each rank among n members; None unless `members` is a number."""
         return None if self.members is None else self.histogram(self.members + 1)
 
     @property
@@ -123,7 +123,7 @@ class Calibration:
 
     @cached_property
     def sure(self) -> NDArray[np.bool_]:
-        """(c,) whether no forecast leaves room for error: points, single members, members that are all equal."""
+        """(c,) whether all forecasts state zero error: points, single members, or equal members."""
         return np.asarray((self.stated[:, 1] == 0.0).all(axis=0))
 
     @cached_property
@@ -138,11 +138,10 @@ class Calibration:
 
     @property
     def factor(self) -> Array:
-        """(c,) by how much errors, without the bias, exceed the spread of forecasts: above 1 is over-confident.
+        """(c,) the ratio of errors, without the bias, to the spread of forecasts: above 1 is over-confident.
 
-        80 % of errors fall within the forecast's spread times this times 1.28 (or times the quantile of Student's t if
-        the spread is that of few members). It is infinite if forecasts claim to know the outcome but do not, and 1 if
-        they do.
+        80 % of errors fall within 1.28 times this ratio times the forecast's spread (1.28 is replaced by the quantile
+        of Student's t for few members). It is infinite if forecasts state zero error but err, and 1 if they do not.
         """
         sizes = [belief.sample_size for belief in self.beliefs]
         quantiles = np.array([float(stdtrit(n - 1.0, 0.9)) if n < np.inf else QUANTILE for n in sizes])
@@ -166,7 +165,7 @@ class Calibration:
 
     @cached_property
     def p_values(self) -> Array:
-        """(c,) the probability of PIT values at least as uneven if forecasts are right; see `verdict`."""
+        """(c,) p-values of a test that forecasts are calibrated; see `verdict`."""
         return np.array([p_value(column) for column in self.pit.T])
 
     @property
@@ -175,7 +174,7 @@ class Calibration:
         return "\n".join(sentence(self, i) for i in range(len(self.names)))
 
     def plot(self, path: str | os.PathLike[str] | None = None, after: Calibration | None = None) -> Figure:
-        """Draw the places of outcomes in their forecasts, and the coverage of intervals, one row per dimension.
+        """Draw PIT or rank histograms and the coverage of intervals, one row per dimension.
 
         Parameters
         ----------
@@ -193,7 +192,7 @@ class Calibration:
         return figure
 
     def _repr_html_(self) -> str:
-        """Return the verdict and how each dimension did as a table, for notebooks."""
+        """Return the verdict and the figures of each dimension as a table, for notebooks."""
         rows = [
             [name, f"{level:.0%}", f"{self.coverage(level)[i]:.0%}", *_html.numbers(self.bias[i], self.factor[i])]
             for i, (name, level) in enumerate(zip(self.names, self.level.tolist(), strict=True))
@@ -216,7 +215,7 @@ class Calibration:
 
 
 def _errors(stated: Array, outcomes: Array) -> Array:
-    """Return errors of the means, (t, c); rounding of a forecast that leaves no room for error counts as none."""
+    """Return errors of the means, (t, c); for forecasts that state zero error, rounding counts as zero."""
     errors = outcomes - stated[:, 0]
     return np.where((stated[:, 1] == 0.0) & (np.abs(errors) <= ROUNDING * np.abs(stated[:, 0])), 0.0, errors)
 
@@ -224,12 +223,12 @@ def _errors(stated: Array, outcomes: Array) -> Array:
 def check(
     beliefs: Iterable[Any], outcomes: ArrayLike, names: Sequence[str] | None = None, seed: int = 0
 ) -> Calibration:
-    """Judge forecasts by what happened.
+    """Compare forecasts with outcomes.
 
     Parameters
     ----------
     beliefs : t forecasts, in order of time: beliefs, or anything `as_belief` takes; a (t, n, c) array for ensembles
-    outcomes : (t, c) contexts that came true, or (t,) for one dimension
+    outcomes : (t, c) realised contexts, or (t,) for one dimension
     names : (c,) names of the dimensions
     seed : seed of the draws from intervals, if forecasts have jumps
 
@@ -261,7 +260,7 @@ def check(
     stated = np.stack([belief.stated_error() for belief in known])
     reaches = np.stack([belief.reach() for belief in known])
     missed = np.stack([belief.beyond(y) for belief, y in zip(known, happened, strict=True)])
-    # Members may agree by accident now and then; if they always agree, each forecast is a point.
+    # Members may agree now and then by accident; if they always agree, each forecast is a point.
     sure, errors = (stated[:, 1] == 0.0).all(axis=0), _errors(stated, happened)
     intervals = np.where(sure, np.stack([errors > 0.0, errors >= 0.0], axis=1), intervals)
     reaches, missed = np.where(sure, 1.0, reaches), np.where(sure, errors != 0.0, missed)

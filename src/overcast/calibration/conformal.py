@@ -1,4 +1,4 @@
-"""Intervals that cover as often as they say in the long run, whatever the forecasts do."""
+"""Intervals whose long-run coverage holds for any forecasts: adaptive conformal inference."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from overcast._check import Array
 from overcast.adapters import as_belief
 from overcast.beliefs import Quantiles
 
-#: the levels of the quantiles, unless they are given
+#: the default levels of the quantiles
 LEVELS = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
-# A step is this share of the largest error among the last WINDOW.
+# A step is the share RATE of the largest of the last WINDOW errors.
 RATE, WINDOW = 0.05, 100
 
 
@@ -25,9 +25,9 @@ class Conformal:
     The quantile of the level p lies at the forecast's mean plus an offset. After an outcome the offset moves up by
     step * p if the outcome lay above it, and down by step * (1 - p) if not (Angelopoulos et al. 2023). After n outcomes
     with steps of at least h, the share of outcomes below it differs from p by at most (b + h) / (h n) if no error
-    exceeds b. Nothing is assumed about forecasts or outcomes: one that changes or lies is followed too. In return the
-    intervals follow with a lag, and learn nothing from the spread that forecasts state; `Recalibrated` is sharper. A
-    `Bandit` does not take it as `recalibrate`, but decides by what it returns.
+    exceeds b. Nothing is assumed about forecasts or outcomes, which may change or be adversarial. In return the
+    intervals lag behind changes and ignore the spread that forecasts state; `Recalibrated` is sharper. A `Bandit` does
+    not take it as `recalibrate`, but takes the quantiles that it returns as beliefs.
 
     Parameters
     ----------
@@ -56,19 +56,19 @@ class Conformal:
         self._errors: list[Array] = []  # the latest ones, (c,) each
 
     def __call__(self, belief: Any) -> Quantiles:
-        """Return the quantiles for a belief, or anything `as_belief` takes; before the first outcome its own."""
+        """Return corrected quantiles of a belief, or anything `as_belief` takes; as stated before the first outcome."""
         belief = as_belief(belief)
         if self._offsets is None:
             mean, spread = belief.stated_error()
             return Quantiles(self.levels, mean + np.multiply.outer(ndtri(self.levels), spread))
-        self._fitting(belief.dim)
-        # Offsets of neighbouring levels may cross for a while; in order they cover no less.
+        self._check_dim(belief.dim)
+        # Offsets of neighbouring levels may cross for a while; sorting does not reduce coverage.
         return Quantiles(self.levels, belief.mean() + np.sort(self._offsets, axis=0))
 
     def learn(self, belief: Any, context: ArrayLike) -> None:
-        """Learn the outcome (c,) of a forecast, as it was."""
+        """Learn from an uncorrected forecast and its outcome (c,)."""
         belief = as_belief(belief)
-        self._fitting(belief.dim)
+        self._check_dim(belief.dim)
         error = _check.vector("Conformal", "context", context, belief.dim) - belief.mean()
         if self._offsets is None:
             self._offsets = self(belief).values - belief.mean()
@@ -80,6 +80,7 @@ class Conformal:
     def __repr__(self) -> str:
         return f"Conformal({len(self.levels)} levels, {'nothing' if self._offsets is None else 'offsets'} learnt)"
 
-    def _fitting(self, dim: int) -> None:
+    def _check_dim(self, dim: int) -> None:
+        """Raise ValueError unless this is the dimension of earlier outcomes."""
         if self._offsets is not None and dim != self._offsets.shape[1]:
             raise ValueError(f"Conformal: belief must have dimension {self._offsets.shape[1]}, got {dim}")

@@ -1,11 +1,11 @@
-"""The correction of one dimension, from forecasts and their outcomes.
+"""Fit the correction of one dimension to forecasts and their outcomes.
 
 The model is y = m + bias + slope (m - centre) + error, where m is the forecast's mean. The error's standard deviation
 is factor * sqrt((1 - trust) usual^2 + trust s^2), where s is the forecast's spread and usual its root mean square. A
-factor alone is not enough: spreads that say little about the error still vary from day to day, and stretching them
-stretches that variation too. The regression is Huber's, the factor comes from a quantile of the errors, and trust from
-the likelihood of Student's t. Wild outcomes change them little while they are fewer than a fifth, or one of the first
-three to five. The unit of the numbers does not matter.
+factor alone is not enough: uninformative spreads still vary from day to day, and stretching them stretches that
+variation too. The regression is Huber's, the factor comes from a quantile of the errors, and trust from the likelihood
+of Student's t. Outliers change them little while they are fewer than a fifth, or one of the first three to five. The
+fit does not depend on the unit of the numbers.
 """
 
 from __future__ import annotations
@@ -17,48 +17,48 @@ from scipy.special import ndtri
 
 from overcast._check import Array
 
-# No correction counts as much as this many outcomes: a bias shows soon; slopes and spreads take longer.
+# Weight of the prior, which is no correction, in numbers of outcomes: slopes and spreads take longer than biases.
 PRIOR_BIAS, PRIOR_SLOPE, PRIOR_FACTOR = 3.0, 10.0, 5.0
-# Errors beyond so many standard deviations pull no harder than an error at that distance. Lower values would mistake
-# skewed errors, such as those of rain, for outliers, and move the mean towards the median.
+# Huber's threshold in standard deviations. A lower one would take skewed errors, such as those of rain, for outliers,
+# and move the mean towards the median.
 HUBER = 3.0
 # The factor makes this share of errors fall within this many standard deviations, as for a normal distribution.
 SHARE, QUANTILE = 0.8, 1.2815515655446004
-# How far spreads may be trusted, from not at all to fully, which has half of the prior probability.
+# Weights of the stated spread, from 0 to 1, which has half of the prior probability.
 TRUST = np.array([0.0, 0.1, 0.25, 0.5, 0.75, 1.0])
 PRIOR_TRUST = np.array([0.1, 0.1, 0.1, 0.1, 0.1, 0.5])
 DEGREES = 5.0  # degrees of freedom of Student's t
 # A spread below this share of the usual one counts as this share: members may agree by accident.
 FLOOR = 0.1
-# Among one or two errors none can be called wild: each counts at most as so many times the larger spread.
+# Outliers cannot be detected among FEW errors: each is clipped to LIMIT times the larger spread.
 FEW, LIMIT = 2, 30.0
 ITERATIONS = 5
-TRUST_AT = (0, 2)  # iterations that renew trust, which costs more than the rest and settles soon
+TRUST_AT = (0, 2)  # iterations that update trust, which is costly and converges soon
 
 
 class Correction(NamedTuple):
-    """How to correct the forecasts of one dimension; the defaults leave them as they are."""
+    """The correction of one dimension's forecasts; the defaults change nothing."""
 
     bias: float = 0.0  # added to the usual forecast
     slope: float = 0.0  # added per unit that a forecast lies above the usual one
     centre: float = 0.0  # the usual forecast
-    extent: float = 0.0  # how far from it the slope goes: not beyond the forecasts that it was learnt from
+    extent: float = 0.0  # the slope applies up to this distance from the centre, that of the fitted forecasts
     factor: float = 1.0  # multiplies the spread
-    usual: float = 0.0  # the spread that the factor multiplies if trust is zero
-    trust: float = 1.0  # from 0 to 1, in the differences between spreads
+    usual: float = 0.0  # the usual spread
+    trust: float = 1.0  # the weight of the stated spread against the usual one, from 0 to 1
 
     def mean(self, m: float) -> float:
-        """Return the mean for a forecast with the mean `m`."""
+        """Return the corrected mean for a forecast with the mean `m`."""
         return m + self.bias + self.slope * min(max(m - self.centre, -self.extent), self.extent)
 
     def deviation(self, s: float) -> float:
-        """Return the standard deviation for a forecast with the spread `s`."""
+        """Return the corrected standard deviation for a forecast with the spread `s`."""
         floored = max(s, FLOOR * self.usual)
         return self.factor * float(np.sqrt((1.0 - self.trust) * self.usual**2 + self.trust * floored**2))
 
 
 def fit(means: Array, spreads: Array, outcomes: Array) -> Correction:
-    """Return the correction for means, spreads and outcomes, all (n,); few outcomes correct little."""
+    """Fit the correction to means, spreads and outcomes, all (n,); a prior shrinks it while there are few."""
     n = len(means)
     errors = outcomes - means
     if n <= FEW and spreads.any():
@@ -109,9 +109,9 @@ def _standardised(means: Array) -> tuple[float, Array, float]:
 
 
 def _scale(ratios: Array) -> Array:
-    """Return the scale at which `SHARE` of the errors along the last axis lie where a normal distribution has them.
+    """Return the normal standard deviation at which `SHARE` of the errors along the last axis lie within `QUANTILE`.
 
-    Of three to five errors the largest is left out, and the next one counts as the quantile that it is.
+    Of three to five errors the largest is left out, and the next one is matched to its expected quantile.
     """
     n = ratios.shape[-1]
     at, quantile = min(int(SHARE * n), n - 1), QUANTILE

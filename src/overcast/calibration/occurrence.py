@@ -1,4 +1,4 @@
-"""Events: contexts for which something happens, such as frost, and the probabilities that forecasts give them."""
+"""Events such as frost: conditions on the context, and their probabilities under forecasts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from overcast._check import Array, short
 from overcast.beliefs import Belief, NoClosedForm
 
-# Draws that tell the probability of an event that only a function knows, under a belief of no finite support.
+# Draws that estimate the probability of an event given as a function, under a belief without finite support.
 DRAWS = 1000
 RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "<=": operator.le,
@@ -31,21 +31,21 @@ class Event:
 
     Parameters
     ----------
-    given : function from a context to True or False; or text: the name of a dimension, <, <=, > or >=, and a number
+    event : function from a context to True or False; or text: the name of a dimension, <, <=, > or >=, and a number
     names : (c,) names of the dimensions
     """
 
-    def __init__(self, given: str | Function, names: Sequence[str]) -> None:
-        self.text = given if isinstance(given, str) else getattr(given, "__name__", "event")
+    def __init__(self, event: str | Function, names: Sequence[str]) -> None:
+        self.text = event if isinstance(event, str) else getattr(event, "__name__", "event")
         if self.text == "<lambda>":
             self.text = "event"
         self._at: int | None = None
-        if not isinstance(given, str):
-            if not callable(given):
-                raise TypeError(f"Event: event must be a function or text like 'temp < 0', got {short(given)}")
-            self._holds = given
+        if not isinstance(event, str):
+            if not callable(event):
+                raise TypeError(f"Event: event must be a function or text like 'temp < 0', got {short(event)}")
+            self._holds = event
             return
-        match = re.fullmatch(r"\s*(.*?)\s*(<=|>=|<|>)\s*(\S+)\s*", given)
+        match = re.fullmatch(r"\s*(.*?)\s*(<=|>=|<|>)\s*(\S+)\s*", event)
         try:
             name, relation, number = match.groups() if match else ("", "", "")
             self._at, self._relation, self._bound = list(names).index(name), relation, float(number)
@@ -53,10 +53,10 @@ class Event:
                 raise ValueError
         except ValueError:
             known = ", ".join(names)
-            raise ValueError(f"Event: event must be like '{names[0]} < 0' with one of {known}, got {given!r}") from None
+            raise ValueError(f"Event: event must be like '{names[0]} < 0' with one of {known}, got {event!r}") from None
 
     def happened(self, contexts: Array) -> NDArray[np.bool_]:
-        """Return for which contexts (n, c) it happens, (n,)."""
+        """Return whether the event happens in each of the contexts (n, c), shape (n,)."""
         if self._at is not None:
             return np.asarray(RELATIONS[self._relation](contexts[:, self._at], self._bound), dtype=bool)
         return np.array([bool(self._holds(context)) for context in contexts], dtype=bool)

@@ -17,31 +17,31 @@ from overcast.calibration.below import Watch
 from overcast.calibration.bounds import Range, ranges
 from overcast.calibration.track import LearntTrack, Track
 
-# Larger forecasts and outcomes would overflow when their squares are added up.
+# The sum of squares of larger forecasts and outcomes could overflow.
 MAX_SIZE = 1e150
 # Largest memory in numbers of outcomes.
 MAX_MEMORY = 1_000_000_000
-# A spread below this share of the corrected one counts as none: stretching it would blow up rounding errors.
+# A spread below this share of the corrected one counts as zero: stretching it would amplify rounding errors.
 NEGLIGIBLE = 1e-9
 
 
 class Recalibrated:
-    """Learn the bias and spread of forecasts' errors from contexts as they are revealed, and correct beliefs by them.
+    """Learn the bias and spread of forecast errors from revealed contexts, and correct beliefs by them.
 
-    Each dimension has its own correction: its mean is regressed on the forecast's mean, and its spread is stretched or
-    shrunk to the size of the errors so far. How far back errors count is learnt: experts with many memories run side by
-    side, weighed by how well they would have forecast (`calibration.bank`). The correction grows with the evidence.
+    Each dimension has its own correction: its mean is regressed on the forecast's mean, and its spread is scaled to the
+    size of past errors. The memory is learnt: experts with many memories run side by side, weighted by their predictive
+    likelihoods (`calibration.bank`). The correction grows with the evidence.
 
-    Beliefs stay of their kind if possible and keep the order of their members: an ensemble of up to 200 members becomes
-    one with the quantiles of a normal distribution, of 50 members or more. A forecast without spread gets one from the
-    errors, so that a point becomes normal. Dimensions that never err, such as constants, stay as they are. Wild
-    outcomes do little harm while they are fewer than a tenth; with a memory in numbers, fewer than a fifth. Each of the
-    first two errors counts as 30 spreads at most; if forecasts have no spread, it counts in full. A `Sampler` is drawn
-    from 10,000 times to estimate its mean and spread.
+    Beliefs keep their class if possible, and the order of their members: an ensemble of up to 200 members becomes
+    quantiles of a normal distribution, 50 or more, in the order of the members. A forecast without spread gets the
+    spread of the errors: a point becomes normal. Dimensions without errors, such as constants, are not corrected.
+    Outliers do little harm while they are fewer than a tenth; with a fixed memory, fewer than a fifth. Each of the
+    first two errors is clipped to 30 spreads, unless forecasts have no spread. The mean and spread of a `Sampler` are
+    estimated from 10,000 draws.
 
     Parameters
     ----------
-    memory : None to learn it; or how many of the latest outcomes to go by, from 2 to a thousand million
+    memory : None to learn it; or the number of latest outcomes to use, from 2 to a thousand million
     bounds : (low, high) of all outcomes, None for no bound, or one such pair per dimension: (0, None) for rain.
         Corrected beliefs are ensembles within the bounds, with their share of members on a bound. A correction warns
         once if it goes below zero where neither forecasts nor outcomes did
@@ -69,9 +69,9 @@ class Recalibrated:
         self._watch = Watch()
 
     def __call__(self, belief: Any) -> Belief:
-        """Return the belief, or anything `as_belief` takes, corrected by the outcomes so far."""
+        """Return a belief, or anything `as_belief` takes, corrected by past outcomes."""
         belief = as_belief(belief)
-        self._fitting(belief.dim)
+        self._check_dim(belief.dim)
         return self.correct(belief, belief.stated_error()) if self.outcomes else belief
 
     def learn(self, belief: Any, context: ArrayLike | Belief) -> None:
@@ -83,28 +83,28 @@ class Recalibrated:
         context : c_t; or a belief if it was measured in part: dimensions that it leaves uncertain teach nothing
         """
         belief = as_belief(belief)
-        self._fitting(belief.dim)
+        self._check_dim(belief.dim)
         self.take(self.lesson(belief.stated_error(), context))
 
     @property
     def bounds(self) -> tuple[tuple[float | None, float | None], ...] | None:
         """The bounds of outcomes, one pair for all dimensions or one each; None if there are none."""
-        return tuple(one.pair() for one in self._ranges) or None
+        return tuple(bounds.pair() for bounds in self._ranges) or None
 
     @property
     def outcomes(self) -> int:
-        """How many outcomes the corrections go by."""
+        """The number of outcomes in use."""
         return max((track.size for track in self._tracks), default=0)
 
     @property
     def memories(self) -> Array:
-        """(c,) how many of the latest outcomes the corrections go by: with experts, their weighted harmonic mean."""
+        """(c,) the number of latest outcomes in use: with experts, the weighted harmonic mean of their memories."""
         banks = ((track, track.bank if isinstance(track, LearntTrack) else None) for track in self._tracks)
         return np.array([track.size if bank is None else bank.memory for track, bank in banks], dtype=float)
 
     @property
     def bias(self) -> Array:
-        """(c,) the correction of the usual forecast's mean; of the root of its distance if there is one bound."""
+        """(c,) the correction of the usual forecast's mean; with one bound, of the root of its distance from it."""
         return np.array([track.summary[0] for track in self._tracks])
 
     @property
@@ -118,13 +118,15 @@ class Recalibrated:
         return np.array([track.summary[2] for track in self._tracks])
 
     def __repr__(self) -> str:
-        made = [] if self.memory is None else [f"memory={self.memory}"]
-        made += [] if self.bounds is None else [f"bounds={self.bounds[0] if len(self.bounds) == 1 else self.bounds}"]
-        known = {"bias": self.bias, "slope": self.slope, "factor": self.factor}
-        known |= {} if self.memory is not None else {"memory": self.memories}
-        learnt = ", ".join(f"{name}=[{', '.join(f'{x:.3g}' for x in values)}]" for name, values in known.items())
-        said = f"{self.outcomes} outcomes, {learnt}" if self.outcomes else "nothing learnt"
-        return f"Recalibrated({'; '.join([*made, said])})"
+        settings = [] if self.memory is None else [f"memory={self.memory}"]
+        settings += (
+            [] if self.bounds is None else [f"bounds={self.bounds[0] if len(self.bounds) == 1 else self.bounds}"]
+        )
+        corrections = {"bias": self.bias, "slope": self.slope, "factor": self.factor}
+        corrections |= {} if self.memory is not None else {"memory": self.memories}
+        learnt = ", ".join(f"{name}=[{', '.join(f'{x:.3g}' for x in values)}]" for name, values in corrections.items())
+        summary = f"{self.outcomes} outcomes, {learnt}" if self.outcomes else "nothing learnt"
+        return f"Recalibrated({'; '.join([*settings, summary])})"
 
     def _repr_html_(self) -> str:
         """Return the correction of each dimension as a table, for notebooks."""
@@ -134,32 +136,32 @@ class Recalibrated:
         return _html.table(title, ["", "bias", "slope", "spread times"], rows)
 
     def correct(self, belief: Belief, stated: Array) -> Belief:
-        """Return the belief corrected; `stated` (2, c) is its `stated_error`."""
+        """Return the corrected belief; `stated` (2, c) is its `stated_error`."""
         move = self.move(belief, stated)
         return belief if move is None else belief.moved(*move)
 
     def move(self, belief: Belief, stated: Array) -> tuple[Array, Array, Array, Array | None] | None:
-        """Return shift, scale and blur (c,), and points (n, c) or None, that correct a belief (`Belief.moved`).
+        """Return the arguments of `Belief.moved` that correct a belief: shift, scale, blur (c,), points (n, c) or None.
 
-        `stated` (2, c) is its `stated_error`. None if it stays as it is.
+        `stated` (2, c) is its `stated_error`. None before the first outcome.
         """
         c = stated.shape[1]
-        self._fitting(c)
+        self._check_dim(c)
         _check_size("belief", stated)
         if not self.outcomes:
             return None
-        each = list(zip(self._tracks, self._each(c), stated.T.tolist(), strict=True))
-        found = [track.predicted(*_inward(bounds, m, s)) for track, bounds, (m, s) in each]
+        each = list(zip(self._tracks, self._ranges_of(c), stated.T.tolist(), strict=True))
+        predictions = [track.predicted(*_inward(bounds, m, s)) for track, bounds, (m, s) in each]
         shift, scale, blur = np.zeros(c), np.ones(c), np.zeros(c)
-        free = {i: one for i, one in enumerate(found) if one is not None and each[i][1].free}
+        free = {i: pair for i, pair in enumerate(predictions) if pair is not None and each[i][1].free}
         if self._reshapes(belief, c):
             self._watch.check(belief, free, {})
-            margins = [None if one is None else (*one, e[1]) for one, e in zip(found, each, strict=True)]
+            margins = [None if pair is None else (*pair, e[1]) for pair, e in zip(predictions, each, strict=True)]
             return shift, scale, blur, reshape.members(belief, margins)
-        for i, ((_, _, (m, s)), one) in enumerate(zip(each, found, strict=True)):
-            if one is None:
+        for i, ((_, _, (m, s)), pair) in enumerate(zip(each, predictions, strict=True)):
+            if pair is None:
                 continue
-            mean, deviation = one
+            mean, deviation = pair
             if s > NEGLIGIBLE * deviation:
                 scale[i] = deviation / s
             else:
@@ -169,9 +171,9 @@ class Recalibrated:
         return shift, scale, blur, None
 
     def lesson(self, stated: Array, context: ArrayLike | Belief) -> tuple[Track | LearntTrack, ...]:
-        """Return the records with another outcome, for `take` to adopt."""
+        """Return the tracks with another outcome, for `take`; change nothing."""
         c = stated.shape[1]
-        self._fitting(c)
+        self._check_dim(c)
         if isinstance(context, Belief):
             if context.dim != c:
                 raise ValueError(f"Recalibrated: context must have dimension {c}, got {context.dim}")
@@ -180,8 +182,8 @@ class Recalibrated:
             known, values = np.ones(c, dtype=bool), _check.vector("Recalibrated", "context", context, c)
         _check_size("belief", stated)
         _check_size("context", values[known])
-        out = list(self._tracks or (self._fresh(),) * c)
-        for i, bounds in enumerate(self._each(c)):
+        out = list(self._tracks or (self._new_track(),) * c)
+        for i, bounds in enumerate(self._ranges_of(c)):
             m, s, y = float(stated[0, i]), float(stated[1, i]), float(values[i])
             if not known[i]:
                 continue
@@ -197,17 +199,17 @@ class Recalibrated:
         return tuple(out)
 
     def take(self, lesson: tuple[Track | LearntTrack, ...]) -> None:
-        """Adopt the records that `lesson` returned."""
+        """Replace the tracks by those that `lesson` returned."""
         self._tracks = lesson
 
     def joined(self, other: Recalibrated) -> Recalibrated:
-        """Return a corrector that has learnt from the latest outcomes of both."""
+        """Merge two correctors."""
         out = Recalibrated(self.memory, self.bounds)
         if not self._tracks or not other._tracks:
             out._tracks = self._tracks or other._tracks
             return out
         joined: list[Track | LearntTrack] = []
-        for mine, theirs, bounds in zip(self._tracks, other._tracks, self._each(len(self._tracks)), strict=True):
+        for mine, theirs, bounds in zip(self._tracks, other._tracks, self._ranges_of(len(self._tracks)), strict=True):
             if isinstance(mine, LearntTrack) and isinstance(theirs, LearntTrack):
                 joined.append(mine.joined(theirs, bounds.limits))
             elif isinstance(mine, Track) and isinstance(theirs, Track):
@@ -218,14 +220,14 @@ class Recalibrated:
         return out
 
     def config(self) -> Any:
-        """Return memory and bounds as JSON data, a number if that is all; `of` makes a corrector from them."""
+        """Return memory and bounds as JSON data, for `of`; a number if there is a memory alone."""
         if self.memory is not None and self.bounds is None:
             return self.memory
-        return {"memory": self.memory, "bounds": None if self.bounds is None else [list(one) for one in self.bounds]}
+        return {"memory": self.memory, "bounds": None if self.bounds is None else [list(pair) for pair in self.bounds]}
 
     @classmethod
     def of(cls, config: Any) -> Recalibrated:
-        """Return a corrector with the memory and bounds that `config` returned."""
+        """Build a corrector from what `config` returned."""
         if not isinstance(config, dict):
             return cls(config)
         if config.keys() != {"memory", "bounds"}:
@@ -233,30 +235,31 @@ class Recalibrated:
         return cls(config["memory"], config["bounds"])
 
     def state(self) -> dict[str, Array]:
-        """Return the records as arrays."""
-        return stored.written(self._tracks, self.memory is None)
+        """Return the tracks as arrays."""
+        return stored.to_arrays(self._tracks, self.memory is None)
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Restore the records that `state` returned."""
-        tracks = stored.read(state, self.memory is None)
+        """Restore the tracks from what `state` returned."""
+        tracks = stored.from_arrays(state, self.memory is None)
         for track in tracks:
             _check_size("rows", track.rows)
             _check_size("spread", np.array([track.correction.usual]))
         self._tracks = tracks
 
-    def _fresh(self) -> Track | LearntTrack:
+    def _new_track(self) -> Track | LearntTrack:
         return LearntTrack() if self.memory is None else Track()
 
-    def _each(self, c: int) -> tuple[Range, ...]:
+    def _ranges_of(self, c: int) -> tuple[Range, ...]:
         """Return the range of each of c dimensions."""
         return self._ranges if len(self._ranges) > 1 else (self._ranges or (Range(),)) * c
 
     def _reshapes(self, belief: Belief, c: int) -> bool:
-        """Whether the corrected belief has a shape of its own; with a memory in numbers only bounds require it."""
-        each = self._each(c)
-        return reshape.by_margins(belief, each) if self.memory is None else any(not one.free for one in each)
+        """Return whether the correction replaces the shape of a belief; with a fixed memory only bounds do."""
+        each = self._ranges_of(c)
+        return reshape.is_reshaped(belief, each) if self.memory is None else any(not bounds.free for bounds in each)
 
-    def _fitting(self, dim: int) -> None:
+    def _check_dim(self, dim: int) -> None:
+        """Raise ValueError unless this is the dimension of earlier outcomes and of the bounds."""
         if self._tracks and dim != len(self._tracks):
             raise ValueError(f"Recalibrated: belief must have dimension {len(self._tracks)}, got {dim}")
         if len(self._ranges) > 1 and dim != len(self._ranges):
@@ -266,7 +269,7 @@ class Recalibrated:
 def recalibrate(
     beliefs: Iterable[Any], outcomes: ArrayLike, memory: int | None = None, bounds: Any = None
 ) -> list[Belief]:
-    """Return t forecasts, each corrected by the outcomes (t, c) of those before it, or (t,) for one dimension.
+    """Correct each of t forecasts by the outcomes (t, c) before it, or (t,) for one dimension.
 
     `memory` and `bounds` are those of `Recalibrated`.
 
@@ -288,7 +291,7 @@ def recalibrate(
 
 
 def _check_size(name: str, values: Array) -> None:
-    """Raise ValueError unless sums of squares of these numbers stay within the range of floating-point numbers."""
+    """Raise ValueError for numbers so large that sums of their squares may overflow."""
     for value in values.ravel().tolist():
         if not abs(value) <= MAX_SIZE:
             must = f"{name} must hold numbers of size {MAX_SIZE:g} at most"
@@ -296,5 +299,5 @@ def _check_size(name: str, values: Array) -> None:
 
 
 def _inward(bounds: Range, m: float, s: float) -> tuple[float, float]:
-    """Return a forecast's mean and spread in terms of the normal variable behind outcomes with bounds."""
+    """Convert a forecast's mean and spread to those of the normal variable behind bounded outcomes."""
     return (m, s) if bounds.free else (bounds.inward(m), bounds.spread(m, s))

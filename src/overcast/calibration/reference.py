@@ -1,4 +1,4 @@
-"""Forecasts that anybody could make: the climate, and that nothing changes."""
+"""Reference forecasts, climatology and persistence, and skill against them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from overcast._check import Array
 
 
 def climatology(outcomes: Array) -> Array:
-    """Return the CRPS (t, c) of a forecast of each outcome by all others of the record, taken as an ensemble.
+    """Return the CRPS (t, c) of climatology: each outcome is forecast by the ensemble of all others.
 
-    With S_i the sum of |y_i - y_j| over j and T the sum of all S_i, it is S_i / n - (T - 2 S_i) / (2 n^2), n = t - 1.
+    With n = t - 1, S_i the sum of |y_i - y_j| over j and T the sum of all S_i, it is S_i / n - (T - 2 S_i) / (2 n^2).
     """
     t = len(outcomes)
     if t < 2:
@@ -26,17 +26,17 @@ def climatology(outcomes: Array) -> Array:
 
 
 def persistence(outcomes: Array) -> Array:
-    """Return the CRPS (t, c) of a forecast of each outcome by the one before it, a point: their distance; nan first."""
+    """Return the CRPS (t, c) of persistence, the distance of each outcome from the one before; nan first."""
     out = np.full_like(outcomes, np.nan)
     out[1:] = np.abs(np.diff(outcomes, axis=0))
     return out
 
 
 def skill(score: Array, reference: Array) -> Array:
-    """Return 1 - mean score / mean reference (c,), over the rows in which both are known: 1 is perfect, 0 no better."""
-    both = ~(np.isnan(score) | np.isnan(reference)).any(axis=1)
-    if not both.any():
+    """Return 1 - mean score / mean reference (c,) over rows without nan: 1 is perfect, 0 equals the reference."""
+    known = ~(np.isnan(score) | np.isnan(reference)).any(axis=1)
+    if not known.any():
         return np.full(score.shape[1], np.nan)
-    mine, theirs = score[both].mean(axis=0), reference[both].mean(axis=0)
+    mine, theirs = score[known].mean(axis=0), reference[known].mean(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(1.0 - mine / theirs)

@@ -1,8 +1,7 @@
-"""Forecasts of an event against how often it happened (Dimitriadis, Gneiting & Jordan 2021).
+"""Reliability of forecast probabilities of an event (Dimitriadis, Gneiting & Jordan 2021).
 
-Isotonic regression estimates with which frequency an event happens at each forecast probability. That rises with the
-probability, and no bins have to be chosen. With r those frequencies, p the probabilities, y the outcomes and b the
-Brier score,
+Isotonic regression estimates the frequency of an event at each forecast probability, as an increasing function and
+without bins. With r the frequencies, p the probabilities, y the outcomes and b the Brier score,
 
     miscalibration = b(p, y) - b(r, y),  discrimination = b(mean y, y) - b(r, y),  uncertainty = b(mean y, y)
 
@@ -18,20 +17,20 @@ from numpy.typing import NDArray
 
 from overcast._check import Array
 
-#: probability with which the frequencies of right forecasts lie within the band, at each probability
+#: probability that the frequency lies within the band, at each forecast probability, if forecasts are calibrated
 LEVEL = 0.9
-# Records that right forecasts could have had, from which the band is taken.
+# Number of simulated records of calibrated forecasts behind the band.
 RESAMPLES = 200
 
 
 @dataclass(frozen=True, eq=False)
 class Reliability:
-    """How probabilities (t,) of an event did.
+    """The reliability of t forecast probabilities of an event.
 
-    text : the event
+    text : description of the event
     probabilities, happened : (t,) the forecasts, and whether it happened
-    values, frequencies, counts : (v,) the probabilities that came up, how often it happened then, and their number
-    low, high : (v,) the band of frequencies if forecasts were right
+    values, frequencies, counts : (v,) the distinct probabilities, the event's frequency at each, and their counts
+    low, high : (v,) the band of frequencies of calibrated forecasts
 
     Examples
     --------
@@ -64,12 +63,12 @@ class Reliability:
 
     @property
     def miscalibration(self) -> float:
-        """The gain in score if probabilities were replaced by the frequencies at them."""
+        """The score gained by replacing probabilities by the frequencies at them."""
         return self.brier - self._best
 
     @property
     def discrimination(self) -> float:
-        """The gain of those frequencies over a constant forecast."""
+        """The score gained by these frequencies over a constant forecast."""
         return self.uncertainty - self._best
 
     @property
@@ -84,7 +83,7 @@ class Reliability:
 
 
 def reliability(text: str, probabilities: Array, happened: NDArray[np.bool_], seed: int = 0) -> Reliability:
-    """Compare probabilities (t,) with what happened, (t,)."""
+    """Compare forecast probabilities (t,) with whether the event happened, (t,)."""
     from scipy.optimize import isotonic_regression  # here, since it takes longer to import than all the rest
 
     values, at, counts = np.unique(probabilities, return_inverse=True, return_counts=True)

@@ -11,25 +11,25 @@ from overcast._check import Array
 from overcast.beliefs import Belief
 from overcast.calibration.bounds import Range
 
-#: an ensemble of fewer members gets so many points at least, a whole number for each member
+#: smallest number of points; an ensemble of fewer members gets several for each member
 POINTS = 50
-#: up to so many members, the shape of an ensemble says less than the errors of the past
+#: up to so many members, the shape of an ensemble says less than past errors
 FEW_MEMBERS = 200
 
 Margin = tuple[float, float, Range]
 
 
-def by_margins(belief: Belief, ranges: Sequence[Range]) -> bool:
-    """Whether the correction replaces the shape of a belief: it has bounds, or few members."""
+def is_reshaped(belief: Belief, ranges: Sequence[Range]) -> bool:
+    """Return whether the correction replaces the shape of a belief: it has bounds, or few members."""
     few = belief.members is not None and belief.members <= FEW_MEMBERS
-    return few or any(not one.free for one in ranges)
+    return few or any(not bounds.free for bounds in ranges)
 
 
 def members(belief: Belief, margins: Sequence[Margin | None]) -> Array:
     """Return the points (n, c) of the corrected ensemble.
 
-    Each dimension with a margin (mean, deviation, range) gets equally likely quantiles of the normal distribution as
-    its range shows them, dealt out in the order in which the members stand. Other dimensions keep their values.
+    Each dimension with a margin (mean, deviation, range) gets equally likely quantiles of the normal distribution,
+    converted by its range, in the rank order of the members. Other dimensions keep their values.
     """
     finite = belief.support()
     if finite is None:
@@ -43,7 +43,7 @@ def members(belief: Belief, margins: Sequence[Margin | None]) -> Array:
         if margin is None:
             continue
         mean, deviation, bounds = margin
-        # Equal members take their turns in an order of their own in each dimension, so that none seem to depend.
+        # Ties are broken at random in each dimension, so that equal members create no dependence.
         order = np.lexsort((np.random.default_rng(i).permutation(len(points)), points[:, i]))
         total = weights[order].cumsum() - 0.5 * weights[order]
         nodes = ndtri(np.clip(total, 1e-12, 1.0 - 1e-12))

@@ -36,10 +36,10 @@ def crps(beliefs: Sequence[Belief], outcomes: Array) -> Array:
 
 
 def fair_crps(beliefs: Sequence[Belief], outcomes: Array) -> Array:
-    """Return the fair CRPS of each outcome, shape (t, c): that of the distribution which members are drawn from.
+    """Return the fair CRPS of each outcome, shape (t, c), which scores the distribution that members are drawn from.
 
-    E|X - X'| is the mean over pairs of different members (Ferro 2014), so that ensembles of different sizes compare.
-    Weighted members and single ones have no such score and get nan; beliefs that are no ensembles keep their CRPS.
+    E|X - X'| is the mean over pairs of different members (Ferro 2014), so that ensembles of different sizes are
+    comparable. Weighted and single members have no such score and get nan; other beliefs keep their CRPS.
     """
     sr = _library()
     out = crps(beliefs, outcomes)
@@ -64,8 +64,8 @@ def pinball(values: Array, levels: Array, outcomes: Array) -> Array:
 def interval(low: Array, high: Array, outcomes: Array, level: float) -> Array:
     """Return the interval score of central intervals of a nominal level, all arrays (t, c); lower is better.
 
-    The width, plus 2 / (1 - level) times the distance by which an outcome misses: 2 / (1 - level) times the pinball
-    scores of the ends added up.
+    It is the width plus 2 / (1 - level) times the distance of the outcome outside the interval, which equals
+    2 / (1 - level) times the sum of the pinball scores of the ends.
     """
     flat = _library().interval_score(outcomes.ravel(), low.ravel(), high.ravel(), 1.0 - level)
     return np.asarray(flat).reshape(outcomes.shape)
@@ -77,13 +77,13 @@ def brier(probabilities: Array, happened: NDArray[np.bool_]) -> Array:
 
 
 def energy(beliefs: Sequence[Belief], outcomes: Array) -> Array:
-    """Return the energy score E||X - y|| - E||X - X'|| / 2 of each outcome, shape (t,), all dimensions together.
+    """Return the energy score E||X - y|| - E||X - X'|| / 2 of each outcome over all dimensions, shape (t,).
 
-    It is exact for finite supports; other beliefs are replaced by draws. Dimensions count in their units.
+    It is exact for finite supports; other beliefs are replaced by draws. Dimensions are not rescaled.
     """
     sr = _library()
-    both = zip(outcomes, (belief.support() or belief.stand_in() for belief in beliefs), strict=True)
-    return np.array([sr.es_ensemble(y, points, ens_w=weights) for y, (points, weights) in both])
+    pairs = zip(outcomes, (belief.support() or belief.stand_in() for belief in beliefs), strict=True)
+    return np.array([sr.es_ensemble(y, points, ens_w=weights) for y, (points, weights) in pairs])
 
 
 def _quantiles(belief: Belief) -> tuple[Array, Array]:

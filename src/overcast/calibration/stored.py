@@ -1,4 +1,4 @@
-"""Records of corrections as arrays, and back."""
+"""Convert the tracks of corrections to arrays, and back."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ NUMBERS = ("unit", "origin", "centre", "variance", "usual", "stated", "n", "firs
 WIDTH = len(Correction())
 
 
-def written(tracks: Sequence[Track | LearntTrack], learnt: bool) -> dict[str, Array]:
-    """Return the records of all dimensions as arrays, whether or not the memory is learnt."""
+def to_arrays(tracks: Sequence[Track | LearntTrack], learnt: bool) -> dict[str, Array]:
+    """Return the tracks of all dimensions as arrays."""
     out = {
         "rows": np.concatenate([track.rows for track in tracks]) if tracks else np.empty((0, 3)),
         "lengths": np.array([len(track.rows) for track in tracks], dtype=np.int64),
@@ -37,41 +37,48 @@ def written(tracks: Sequence[Track | LearntTrack], learnt: bool) -> dict[str, Ar
     return out
 
 
-def read(state: dict[str, Any], learnt: bool) -> tuple[Track | LearntTrack, ...]:
-    """Return the records of all dimensions from the arrays that `written` returned."""
+def from_arrays(state: dict[str, Any], learnt: bool) -> tuple[Track | LearntTrack, ...]:
+    """Rebuild the tracks of all dimensions from what `to_arrays` returned."""
     _check_names(state, learnt)
     lengths = state["lengths"].tolist()
-    if any(length < 0 for length in lengths) or sum(lengths) != len(state["rows"]):
-        raise ValueError("the outcomes do not fit their numbers")
+    if min(lengths, default=0) < 0:
+        raise ValueError(f"lengths must be >= 0, got {min(lengths)}")
+    if sum(lengths) != len(state["rows"]):
+        raise ValueError(f"lengths sum to {sum(lengths)}, but there are {len(state['rows'])} rows")
     pieces = np.split(state["rows"].reshape(-1, 3), np.cumsum(lengths, dtype=np.int64)[:-1]) if lengths else []
     corrections = [Correction(*row) for row in state["corrections"].reshape(-1, WIDTH).tolist()]
     if not learnt:
         return tuple(Track(*parts) for parts in zip(pieces, state["new"].tolist(), corrections, strict=True))
     begun = _banks(state)
     flags = state["begun"].tolist()
-    if sum(flags) != len(begun) or any(flag and length for flag, length in zip(flags, lengths, strict=True)):
-        raise ValueError("the experts do not fit their numbers")
+    if sum(flags) != len(begun):
+        raise ValueError(f"begun counts {sum(flags)} banks, but there are {len(begun)}")
+    if any(flag and length for flag, length in zip(flags, lengths, strict=True)):
+        raise ValueError("a dimension has both rows and a bank")
     banks = iter(begun)
     each = zip(pieces, corrections, flags, strict=True)
     return tuple(LearntTrack(rows, correction, next(banks) if flag else None) for rows, correction, flag in each)
 
 
 def _check_names(state: dict[str, Any], learnt: bool) -> None:
+    """Raise ValueError unless the arrays are those of this kind of track."""
     known = {"rows", "lengths", "corrections"} | ({"begun", "numbers", *SHAPES} if learnt else {"new"})
     if state.keys() != known:
-        raise ValueError("the corrections are not those of the memory")
+        raise ValueError(f"expected the arrays {', '.join(sorted(known))}, got {', '.join(sorted(state))}")
 
 
 def _banks(state: dict[str, Any]) -> list[Bank]:
+    """Rebuild the banks of experts."""
     numbers = state["numbers"].reshape(-1, len(NUMBERS))
     arrays = {name: state[name].reshape(-1, *shape) for name, shape in SHAPES.items()}
-    if any(len(array) != len(numbers) for array in arrays.values()):
-        raise ValueError("the experts do not fit their numbers")
+    for name, array in arrays.items():
+        if len(array) != len(numbers):
+            raise ValueError(f"numbers has {len(numbers)} rows, but {name} has {len(array)}")
     out = []
     for i, row in enumerate(numbers.tolist()):
         known = dict(zip(NUMBERS, row, strict=True))
         if not (known["unit"] > 0.0 and known["variance"] > 0.0 and known["usual"] > 0.0 and known["n"] >= 1.0):
-            raise ValueError("the experts have no unit")
+            raise ValueError("unit, variance and usual must be > 0, and n at least 1")
         known |= {"stated": bool(known["stated"]), "n": int(known["n"])}
         out.append(Bank(**known, **{name: array[i] for name, array in arrays.items()}))
     return out

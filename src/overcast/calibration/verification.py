@@ -1,4 +1,4 @@
-"""Verify forecasts: scores, skill, sharpness, spread and skill, events, all of them by group."""
+"""Verify forecasts: scores, skill, sharpness, spread against error, and events, also by group."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 LEVELS = np.arange(1, 10) / 10
 #: the nominal level of intervals
 INTERVAL = 0.8
-#: how many groups of equal size spread and skill are compared in
+#: number of equal groups in which spread and error are compared
 SPREAD_BINS = 10
 
 HEADER = (
@@ -47,11 +47,11 @@ HEADER = (
 
 @dataclass(frozen=True, eq=False)
 class Verification:
-    """How forecasts did in all that forecasters ask for; made by `verify`. Arrays (c,) have one entry per dimension.
+    """The verification of forecasts; returned by `verify`. Arrays (c,) have one entry per dimension.
 
-    calibration : places of outcomes, coverage, bias and verdict (`check`)
-    event : probabilities of the event against what happened; None unless an event was given
-    parts : the same for each group, by its label; empty unless groups were given
+    calibration : PIT of outcomes, coverage, bias and verdict (`check`)
+    event : reliability of the event's probabilities, None without an event
+    parts : the verification of each group by its label, empty without groups
     climate, last : (t, c) scores of climatology and persistence
 
     Examples
@@ -92,17 +92,17 @@ class Verification:
 
     @cached_property
     def fair_crps(self) -> Array:
-        """(c,) the mean CRPS of the distribution that members are drawn from; nan if members have weights."""
+        """(c,) the mean fair CRPS, which scores the distribution that members are drawn from; nan for weights."""
         return np.asarray(scores.fair_crps(self.calibration.beliefs, self.calibration.outcomes).mean(axis=0))
 
     @property
     def skill_climatology(self) -> Array:
-        """(c,) 1 - CRPS / that of all other outcomes as an ensemble: above zero if forecasts beat the climate."""
+        """(c,) 1 - CRPS / CRPS of climatology: above zero if forecasts are better."""
         return reference.skill(self.each_crps, self.climate)
 
     @property
     def skill_persistence(self) -> Array:
-        """(c,) 1 - CRPS / that of the outcome before, as a point; outcomes are in order of time."""
+        """(c,) 1 - CRPS / CRPS of persistence, the previous outcome; outcomes must be in order of time."""
         return reference.skill(self.each_crps, self.last)
 
     @cached_property
@@ -117,7 +117,7 @@ class Verification:
 
     @property
     def sharpness(self) -> Array:
-        """(c,) the mean width of nominal 80 % intervals: what calibrated forecasts should keep small."""
+        """(c,) the mean width of nominal 80 % intervals; smaller is better if forecasts are calibrated."""
         return np.asarray((self.quantiles[:, -1] - self.quantiles[:, 0]).mean(axis=0))
 
     @property
@@ -128,7 +128,7 @@ class Verification:
 
     @property
     def spread_skill(self) -> Array:
-        """(c,) root mean square of the spreads over that of the errors: below 1 if forecasts are too sure or biased."""
+        """(c,) root mean square of spreads over that of errors: below 1 if forecasts are over-confident or biased."""
         spread, error = self.calibration.stated[:, 1], self.calibration.errors
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(np.sqrt((spread**2).mean(axis=0) / (error**2).mean(axis=0)))
@@ -138,12 +138,12 @@ class Verification:
         bins = _check.integer("Verification", "bins", bins, at_least=1)
         spread, error = self.calibration.stated[:, 1], self.calibration.errors
         order = spread.argsort(axis=0, kind="stable")
-        both = np.stack([np.take_along_axis(one, order, axis=0) for one in (spread, error)], axis=1)
-        parts = np.array_split(both, min(bins, len(both)))
+        sorted_pairs = np.stack([np.take_along_axis(values, order, axis=0) for values in (spread, error)], axis=1)
+        parts = np.array_split(sorted_pairs, min(bins, len(sorted_pairs)))
         return np.stack([np.sqrt((part**2).mean(axis=0)) for part in parts])
 
     def rows(self, label: str = "") -> list[tuple[str, ...]]:
-        """Return the cells of the table, one row per dimension and then for each group."""
+        """Return the cells of the table: one row per dimension, then those of each group."""
         out = []
         numbers = (self.crps, self.fair_crps, self.skill_climatology, self.skill_persistence)
         for i, name in enumerate(self.names):
@@ -157,8 +157,8 @@ class Verification:
         return out
 
     def record(self) -> dict[str, Any]:
-        """Return all numbers as JSON data; what is not defined is None."""
-        found: dict[str, Any] = {
+        """Return all numbers as JSON data, None where undefined."""
+        dimensions: dict[str, Any] = {
             name: {
                 "crps": _number(self.crps[i]),
                 "fair_crps": _number(self.fair_crps[i]),
@@ -173,7 +173,7 @@ class Verification:
             }
             for i, name in enumerate(self.names)
         }
-        out: dict[str, Any] = {"outcomes": len(self), "dimensions": found}
+        out: dict[str, Any] = {"outcomes": len(self), "dimensions": dimensions}
         if (event := self.event) is not None:
             parts = ("brier", "miscalibration", "discrimination", "uncertainty", "skill")
             out["event"] = {"event": event.text} | {name: _number(getattr(event, name)) for name in parts}
@@ -228,14 +228,14 @@ def verify(
     by: Sequence[Any] | None = None,
     seed: int = 0,
 ) -> Verification:
-    """Verify forecasts by what happened, in scores and skill.
+    """Verify forecasts by their outcomes, in scores and skill.
 
     Parameters
     ----------
     beliefs, outcomes, names, seed : as in `check`, in order of time
     event : a function from a context (c,) to True or False, or text such as "temp < 0"
-    by : (t,) labels of groups, such as lead times: all numbers are given for each too. Climatology and persistence then
-        know the outcomes of the group alone, also in the numbers of all together
+    by : (t,) labels of groups, such as lead times, for which all numbers are given too. Climatology and persistence
+        then know the outcomes of the group alone, also in the overall numbers
 
     Examples
     --------
@@ -256,34 +256,36 @@ def verify(
     parts: dict[str, Verification] = {}
     climate, last = reference.climatology(whole.outcomes), reference.persistence(whole.outcomes)
     for label in sorted(set(labels or []), key=_natural):
-        at = np.array([one == label for one in labels or []])
+        at = np.array([other == label for other in labels or []])
         part = check(
             [b for b, inside in zip(whole.beliefs, at, strict=True) if inside], whole.outcomes[at], whole.names, seed
         )
-        parts[label] = _verified(part, happens, seed)
+        parts[label] = _without_groups(part, happens, seed)
         climate[at], last[at] = parts[label].climate, parts[label].last
     return Verification(whole, _reliability(whole, happens, seed), parts, climate, last)
 
 
 def _natural(label: str) -> list[tuple[int, float, str]]:
-    """Return a key by which "2 days" comes before "10 days"."""
+    """Return a sort key that puts "2 days" before "10 days"."""
     parts = [part for part in re.split(r"(\d+(?:\.\d+)?)", label) if part]
     return [(0, float(part), "") if part[0].isdecimal() else (1, 0.0, part) for part in parts]
 
 
-def _verified(found: Calibration, event: Event | None, seed: int) -> Verification:
-    climate, last = reference.climatology(found.outcomes), reference.persistence(found.outcomes)
-    return Verification(found, _reliability(found, event, seed), {}, climate, last)
+def _without_groups(calibration: Calibration, event: Event | None, seed: int) -> Verification:
+    """Return the verification of one group."""
+    climate, last = reference.climatology(calibration.outcomes), reference.persistence(calibration.outcomes)
+    return Verification(calibration, _reliability(calibration, event, seed), {}, climate, last)
 
 
-def _reliability(found: Calibration, event: Event | None, seed: int) -> Reliability | None:
+def _reliability(calibration: Calibration, event: Event | None, seed: int) -> Reliability | None:
     if event is None:
         return None
-    probabilities = np.array([event.probability(belief) for belief in found.beliefs])
-    return reliability(event.text, probabilities, event.happened(found.outcomes), seed)
+    probabilities = np.array([event.probability(belief) for belief in calibration.beliefs])
+    return reliability(event.text, probabilities, event.happened(calibration.outcomes), seed)
 
 
 def _quantiles(belief: Belief) -> Array:
+    """Return the deciles of a belief, (9, c)."""
     try:
         return belief.quantile(LEVELS)
     except NoClosedForm:

@@ -1,4 +1,4 @@
-"""`overcast bench`: speed beside the bare calls and beside other packages."""
+"""`overcast bench`: compare the speed with bare NumPy calls and with other packages."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ def add_to(commands: Commands) -> None:
 
 def _run(args: argparse.Namespace) -> None:
     from overcast._files import write_figure
-    from overcast.bench import own, report
+    from overcast.bench import reference, report
     from overcast.bench.peers import PEERS
     from overcast.bench.race import race
     from overcast.bench.tasks import tasks
 
-    there = [peer for peer in PEERS if peer.installed] if args.peers else []
-    missing = [peer.package for peer in PEERS if peer not in there] if args.peers else []
-    entries = [*own.ENTRIES, *(entry for peer in there for entry in peer.entries)]
-    todo = tasks(args.quick)
-    found = []
-    with progress(sum(task.steps for task in todo), "bench", "round") as bar:
-        for task in todo:
-            found += race(task, entries, bar.update)
+    installed = [peer for peer in PEERS if peer.installed] if args.peers else []
+    missing = [peer.package for peer in PEERS if peer not in installed] if args.peers else []
+    entries = [*reference.ENTRIES, *(entry for peer in installed for entry in peer.entries)]
+    race_tasks = tasks(args.quick)
+    results = []
+    with progress(sum(task.steps for task in race_tasks), "bench", "round") as bar:
+        for task in race_tasks:
+            results += race(task, entries, bar.update)
     if args.picture:
-        write_figure(report.draw(found), args.picture)
+        write_figure(report.draw(results), args.picture)
     if args.json:
-        print_json(report.record(found, missing))
+        print_json(report.record(results, missing))
         return
-    for name, rows in report.tables(found):
+    for name, rows in report.tables(results):
         print(f"{name}\n")
         print_rows([report.HEADER, *rows], left=2)
         print()

@@ -1,4 +1,4 @@
-"""`overcast calibrate`: judge a file of forecasts by what happened."""
+"""`overcast calibrate`: verify a file of forecasts by their outcomes."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from overcast.cli.common import Commands, add_out, made, print_rows, whole
+from overcast.cli.common import Commands, add_out, ensure_folder, print_rows, whole
 
 if TYPE_CHECKING:
     from overcast.datasets.forecasts import ForecastRecord
 
-#: with fewer outcomes nothing is judged
+#: fewest outcomes for a verification
 FEW = 10
 
 HELP = "judge forecasts by what happened"
@@ -69,15 +69,15 @@ def _run(args: argparse.Namespace) -> None:
         raise ValueError("calibrate: --by must name a column, got nothing; leave it out for no groups")
     record = read_forecasts(args.file, columns=args.columns, by=args.by)
     bounds = _bounds(args.bounds, record.names)
-    Recalibrated(args.memory, bounds)  # both raise an error for options that mean nothing, also if outcomes are few
+    Recalibrated(args.memory, bounds)  # this and Event check the options even if outcomes are few
     if args.event is not None:
         Event(args.event, record.names)
-    folder = made(args.out / "calibrate")
+    folder = ensure_folder(args.out / "calibrate")
     if len(record.outcomes) < FEW:
         _too_few(record, args.json)
         return
     judged = calibrate.judge(record, args.memory, bounds, args.event)
-    pictures = calibrate.draw(judged, folder)  # first: a folder that cannot be written to shows at once
+    pictures = calibrate.draw(judged, folder)  # first, to fail early if the folder cannot be written to
     summary = json.dumps(judged.summary(), indent=1)
     (folder / "calibration.json").write_text(summary + "\n", encoding="utf-8")
     if args.json:
@@ -91,15 +91,17 @@ def _run(args: argparse.Namespace) -> None:
     print_rows([calibrate.HEADER, *judged.rows()], left=2)
     if len(record.names) > 1:
         print(f"\nEnergy score of all together: {judged.before.energy:.3g}, recalibrated {judged.after.energy:.3g}.")
-    for title, found in zip(("as they came", "recalibrated"), judged.verified, strict=True):
-        if found.event is not None:
-            parts = f"{found.event.miscalibration:.3g} of it miscalibration; skill {found.event.skill:.0%}"
-            print(f"\n{found.event.text}, {title}: Brier score {found.event.brier:.3g}, {parts}.")
+    for title, verification in zip(("as they came", "recalibrated"), judged.verified, strict=True):
+        if verification.event is not None:
+            parts = (
+                f"{verification.event.miscalibration:.3g} of it miscalibration; skill {verification.event.skill:.0%}"
+            )
+            print(f"\n{verification.event.text}, {title}: Brier score {verification.event.brier:.3g}, {parts}.")
     print(f"\nOpen {' and '.join(map(str, pictures))}")
 
 
 def _too_few(record: ForecastRecord, as_json: bool) -> None:
-    """Say that there is nothing to judge by."""
+    """Print that there are too few outcomes."""
     from overcast.calibration import check
 
     verdict = check(record.beliefs, record.outcomes, record.names).verdict
@@ -111,25 +113,26 @@ def _too_few(record: ForecastRecord, as_json: bool) -> None:
 
 
 def _left_out(record: ForecastRecord) -> list[str]:
-    said = {
+    """Return sentences on rows and cells that were left out."""
+    counts = {
         "rows without an outcome are left out": record.left_out,
         "rows without a forecast are left out": record.unforecast,
         "members or quantiles are missing; the others of their rows count": record.missing,
         "forecasts have quantiles that cross; they are put in order": record.crossed,
     }
-    return [f"{count} {text}." for text, count in said.items() if count]
+    return [f"{count} {text}." for text, count in counts.items() if count]
 
 
 def _memory(text: str) -> int:
     return whole(text, at_least=2)
 
 
-def _bounds(given: list[str], names: tuple[str, ...]) -> Any:
-    """Return a pair for each quantity, None without bounds."""
-    if not given:
+def _bounds(texts: list[str], names: tuple[str, ...]) -> Any:
+    """Parse --bounds to a pair for each quantity, None without bounds."""
+    if not texts:
         return None
     pairs: dict[str, tuple[float | None, float | None]] = dict.fromkeys(names, (None, None))
-    for text in given:
+    for text in texts:
         name, equals, limits = text.rpartition("=")
         low, colon, high = limits.partition(":")
         if not colon or (equals and name not in names):

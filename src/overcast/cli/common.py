@@ -31,8 +31,8 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
-def made(folder: Path) -> Path:
-    """Return a folder; make it unless it exists."""
+def ensure_folder(folder: Path) -> Path:
+    """Create a folder unless it exists, and return it."""
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
@@ -70,16 +70,16 @@ def _numbers(text: str) -> tuple[float, ...]:
 
 
 def progress(total: int, name: str, unit: str) -> tqdm[NoReturn]:
-    """Return a progress bar, which shows on a terminal only."""
+    """Return a progress bar, visible on a terminal only."""
     from tqdm import tqdm
 
     return tqdm(total=total, desc=name, unit=unit, disable=None)
 
 
 class Watch:
-    """Tells how long the user has waited since the command began, and since it last said so.
+    """A stopwatch of the time that the user has waited.
 
-    before : seconds that the user had waited by then
+    before : seconds before its start
     """
 
     def __init__(self, before: float = 0.0) -> None:
@@ -90,15 +90,15 @@ class Watch:
         return time.perf_counter() - self._start
 
     def lap(self) -> float:
-        """Return the seconds since the last call, or since the beginning."""
+        """Return the seconds since the last call, or since the start."""
         before, self._last = self._last, time.perf_counter()
         return self._last - before
 
 
 def age() -> float:
-    """Return the seconds since this process began: Python starts and loads the package before a line of it runs.
+    """Return the age of this process in seconds, which includes the start of Python and imports.
 
-    Only Linux tells; elsewhere it is zero, and the time that loading takes is missing.
+    It is zero on systems other than Linux.
     """
     try:
         stat = Path("/proc/self/stat").read_text(encoding="utf-8", errors="replace")
@@ -108,12 +108,13 @@ def age() -> float:
     return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - began)
 
 
-def print_json(found: dict[str, Any]) -> None:
-    print(json.dumps(found, indent=2))
+def print_json(data: dict[str, Any]) -> None:
+    """Print data as JSON."""
+    print(json.dumps(data, indent=2))
 
 
 def print_rows(rows: Sequence[tuple[str, ...]], left: int = 1) -> None:
-    """Print a table below its header, its first `left` columns flush left and the others flush right."""
+    """Print a table with its header, the first `left` columns flush left and the others flush right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for number, row in enumerate(rows):
         cells = [
@@ -129,6 +130,6 @@ def bold(text: str) -> str:
 
 
 def painted(text: str, code: int) -> str:
-    """Return text with an ANSI code on a terminal that takes colours, and as it is elsewhere or if NO_COLOR is set."""
+    """Return text with an ANSI code on a colour terminal, unchanged elsewhere or if NO_COLOR is set."""
     takes = sys.stdout.isatty() and os.environ.get("TERM") != "dumb" and not os.environ.get("NO_COLOR")
     return f"\x1b[{code}m{text}\x1b[0m" if takes else text

@@ -1,4 +1,4 @@
-"""`overcast completion`: a script that teaches the shell's Tab key the commands and their options."""
+"""`overcast completion`: print a shell script that completes commands and options."""
 
 from __future__ import annotations
 

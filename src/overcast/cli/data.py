@@ -7,7 +7,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from overcast.cli.common import Commands, made
+from overcast.cli.common import Commands, ensure_folder
 
 HELP = "download data that may not be passed on"
 EXTRAS = "movielens"
@@ -35,6 +35,6 @@ def _run(args: argparse.Namespace) -> None:
             print()
         if answer.strip().lower() != "yes":
             raise ValueError("the terms were not accepted, and nothing was downloaded")
-    folder = download.download_movielens(made(args.to or download.default_folder()))
+    folder = download.download_movielens(ensure_folder(args.to or download.default_folder()))
     command = f"overcast reproduce movielens --data {shlex.quote(str(folder))}"
     print(f"MovieLens-1M is in {folder}; do not pass it on. Now: {command}")

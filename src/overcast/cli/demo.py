@@ -1,4 +1,4 @@
-"""`overcast demo`: a season told as a story, and the synthetic figure at a size that takes well under a minute."""
+"""`overcast demo`: a season as a story, and the synthetic figure at a small size, within a minute."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import os
 from dataclasses import replace
 
-from overcast.cli.common import Commands, add_json, add_out, made
+from overcast.cli.common import Commands, add_json, add_out, ensure_folder
 from overcast.cli.running import reproduce_one
 
 HELP = "a season told as a story, and the paper's synthetic figure"
@@ -33,10 +33,10 @@ def _run(args: argparse.Namespace) -> None:
     from overcast.experiments.figures import story
     from overcast.experiments.figures.problems import synthetic
 
-    season, picture = story.play(), made(args.out / "demo") / "story.png"
+    season, picture = story.play(), ensure_folder(args.out / "demo") / "story.png"
     write_figure(story.draw(season), picture)
     if not args.json:
-        print(*story.told(season), f"Open {picture}", "", sep="\n", flush=True)
+        print(*story.tell(season), f"Open {picture}", "", sep="\n", flush=True)
     with process_executor(os.cpu_count() or 1) as executor:
         experiment = replace(synthetic(), trials=TRIALS, steps=STEPS)
         show = reproduce_one(experiment, args.out / "demo", executor, args)

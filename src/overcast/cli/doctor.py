@@ -17,7 +17,7 @@ from overcast.cli.extras import PURPOSES, Library, libraries
 HELP = "what is installed, and what an extra would add"
 EXTRAS = ""
 
-#: columns that are left for what an extra adds, out of 80
+#: width of the column of what an extra adds
 WIDTH = 54
 
 
@@ -33,19 +33,21 @@ def add_to(commands: Commands) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    found = report()
+    data = report()
     if args.json:
-        print_json(found)
+        print_json(data)
     else:
-        _print(found)
-    return 1 if found["problems"] else 0
+        _print(data)
+    return 1 if data["problems"] else 0
 
 
 def report() -> dict[str, Any]:
-    """Return all that the command says, in the form of its JSON."""
+    """Return the output of the command as JSON data."""
     known = libraries()
     core = known.get("", [])
-    problems = [f"{one.name} must be >= {one.at_least}, got {one.version}" for one in core if not one.serves]
+    problems = [
+        f"{library.name} must be >= {library.at_least}, got {library.version}" for library in core if not library.serves
+    ]
     if not core:
         problems.append("overcast is imported from a folder, not installed, so what it needs is unknown")
     variables = {name: os.environ[name] for name in _threads.VARIABLES if os.environ.get(name)}
@@ -89,33 +91,33 @@ def _blas() -> list[dict[str, Any]]:
 
     return [
         {
-            "name": one["internal_api"],
-            "version": one["version"],
-            "threads": one["num_threads"],
-            "folder": Path(one["filepath"]).parent.name,
+            "name": info["internal_api"],
+            "version": info["version"],
+            "threads": info["num_threads"],
+            "folder": Path(info["filepath"]).parent.name,
         }
-        for one in threadpool_info()
-        if one["user_api"] == "blas"
+        for info in threadpool_info()
+        if info["user_api"] == "blas"
     ]
 
 
-def _print(found: dict[str, Any]) -> None:
+def _print(data: dict[str, Any]) -> None:
     rows = [
-        ("overcast", found["overcast"], ""),
-        ("python", found["python"], f"{found['platform']}, {found['cores']} cores"),
-        *((one["name"], one["version"] or "missing", f"needs >= {one['at_least']}") for one in found["libraries"]),
+        ("overcast", data["overcast"], ""),
+        ("python", data["python"], f"{data['platform']}, {data['cores']} cores"),
+        *((one["name"], one["version"] or "missing", f"needs >= {one['at_least']}") for one in data["libraries"]),
     ]
     print_rows([("package", "version", ""), *rows], left=3)
-    print(f"in {found['folder']}\n")
-    blas = [(one["name"], one["version"] or "", str(one["threads"]), one["folder"]) for one in found["blas"]]
+    print(f"in {data['folder']}\n")
+    blas = [(one["name"], one["version"] or "", str(one["threads"]), one["folder"]) for one in data["blas"]]
     print_rows([("BLAS", "version", "threads", "from"), *blas], left=4)
-    if found["held_at_one_thread"]:
+    if data["held_at_one_thread"]:
         print("Overcast holds BLAS at one thread while it computes.\n")
     else:
-        said = ", ".join(f"{name}={value}" for name, value in found["variables"].items())
-        print(textwrap.fill(f"Overcast leaves threads alone, because of {said}.", 80), end="\n\n")
+        settings = ", ".join(f"{name}={value}" for name, value in data["variables"].items())
+        print(textwrap.fill(f"Overcast leaves threads alone, because of {settings}.", 80), end="\n\n")
     rows = [("extra", "", "for")]
-    for extra in found["extras"]:
+    for extra in data["extras"]:
         absent = [_wanted(one) for one in extra["libraries"] if not one["serves"]]
         rows.append((extra["name"], "lacking" if absent else "installed", extra["purpose"]))
         added = textwrap.wrap(", ".join(absent), initial_indent="adds ", width=WIDTH)
@@ -123,7 +125,7 @@ def _print(found: dict[str, Any]) -> None:
     print_rows(rows, left=3)
     if any(row[1] == "lacking" for row in rows):
         print("Install one that is lacking with pip install 'overcast[EXTRA]'.")
-    for problem in found["problems"]:
+    for problem in data["problems"]:
         print(f"\nProblem: {problem}")
 
 

@@ -32,27 +32,27 @@ NEXT = (
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that says in one line what is wrong, and takes options by their whole names only."""
+    """A parser with errors of one line and without abbreviated options."""
 
-    def __init__(self, **given: Any) -> None:
-        super().__init__(**{"allow_abbrev": False, **given})
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"allow_abbrev": False, **options})
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message.removeprefix('argument ')}; see {self.prog} --help\n")
 
 
 class Command(Parser):
-    """The parser of a subcommand, which refuses what it does not know itself, so that it points to its own help."""
+    """The parser of a subcommand, which reports unknown arguments with a pointer to its own help."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        found, unknown = super().parse_known_args(args, namespace)
+        parsed, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
-        return found, unknown
+        return parsed, unknown
 
 
 class Front(Parser):
-    """The parser of the whole command; its help is a page that says what the command can do."""
+    """The parser of the whole command, with the front page as its help."""
 
     def format_help(self) -> str:
         return _page()
@@ -74,7 +74,7 @@ def _overview(args: argparse.Namespace) -> None:
 
 
 def _page() -> str:
-    """Return the list of commands, with the extras that are missing."""
+    """Return the front page: the commands, with missing extras."""
     lines = [str(overcast.__doc__), "", f"{bold('usage')}: overcast COMMAND [OPTIONS]", ""]
     for command in COMMANDS:
         name = command.__name__.rpartition(".")[2]
@@ -86,20 +86,20 @@ def _page() -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code."""
-    watch = Watch(age() if argv is None else 0.0)  # with arguments, somebody calls it in a process of their own
+    watch = Watch(age() if argv is None else 0.0)  # with arguments, the process is a caller's
     args = build().parse_args(argv)
     args.watch = watch
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without ± shows a question mark
     try:
         code = args.run(args)
-        sys.stdout.flush()  # so that a reader who went away is noticed here
+        sys.stdout.flush()  # so that a closed pipe raises here
     except KeyboardInterrupt:
         resume = "; run the same command again to go on from here" if args.resumes else ""
         print(f"overcast: stopped{resume}", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads what is still to be written
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # discard the rest of the output
         return 141
     except ModuleNotFoundError as error:
         extra = EXTRAS.get(error.name or "", "experiments")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import metadata
 
-#: what an extra is for; extras for developers are not listed
+#: the purpose of each extra, except for those for developers
 PURPOSES = {
     "plot": "pictures",
     "scores": "scores of forecasts; with plot overcast calibrate",
@@ -22,21 +22,21 @@ PURPOSES = {
     "completion": "overcast completion: the shell's Tab key",
 }
 
-# A name, extras of its own, versions, and a condition: 'psycopg[binary]>=3.2; extra == "postgres"'.
+# A name, its extras, versions, and a condition: 'psycopg[binary]>=3.2; extra == "postgres"'.
 REQUIREMENT = re.compile(r"([\w.-]+)\s*(?:\[[^]]*\])?\s*\(?([^;)]*)\)?\s*(?:;\s*(.*))?")
 EXTRA = re.compile(r"extra == ['\"]([\w-]+)['\"]")
 
 
 @dataclass(frozen=True)
 class Library:
-    """A library that the package or one of its extras needs."""
+    """A dependency of the package or of one of its extras."""
 
     name: str
     at_least: str
 
     @cached_property
     def version(self) -> str | None:
-        """The version that is installed; None if there is none."""
+        """The installed version, None if it is not installed."""
         try:
             return metadata.version(self.name)
         except metadata.PackageNotFoundError:
@@ -44,22 +44,22 @@ class Library:
 
     @property
     def old(self) -> bool:
-        """Whether the version that is installed is too old."""
+        """Whether the installed version is too old."""
         return self.version is not None and _numbers(self.version) < _numbers(self.at_least)
 
     @property
     def serves(self) -> bool:
-        """Whether it is installed, in a version that will do."""
+        """Whether it is installed in a sufficient version."""
         return self.version is not None and not self.old
 
 
 def libraries() -> dict[str, list[Library]]:
-    """Return the libraries of each extra; those of the package itself have the key ''.
+    """Return the dependencies of each extra, and under '' those of the package.
 
-    There are none if the package is not installed, but imported from a folder. A library that only some platforms need
-    is left out.
+    There are none if the package is imported from a folder without installation. Dependencies for some platforms only
+    are left out.
     """
-    found: dict[str, list[Library]] = {}
+    out: dict[str, list[Library]] = {}
     try:
         requirements = metadata.requires("overcast") or []
     except metadata.PackageNotFoundError:
@@ -71,21 +71,21 @@ def libraries() -> dict[str, list[Library]]:
             continue
         at_least = re.search(r">=\s*([\d.]+)", versions)
         library = Library(name, at_least[1] if at_least else "0")
-        found.setdefault(extra[1] if extra else "", []).append(library)
-    return found
+        out.setdefault(extra[1] if extra else "", []).append(library)
+    return out
 
 
 def lacking(extras: str) -> list[str]:
-    """Return the names of the libraries that extras, with commas between, would bring or renew.
+    """Return the names of libraries that comma-separated extras would install or update.
 
     >>> lacking("")
     []
     """
     known = libraries()
-    found = [library for extra in extras.split(",") for library in known.get(extra, []) if not library.serves]
-    return sorted({library.name for library in found})
+    missing = [library for extra in extras.split(",") for library in known.get(extra, []) if not library.serves]
+    return sorted({library.name for library in missing})
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    """Return the numbers that a version begins with: 2.10.0rc1 is (2, 10, 0)."""
+    """Return the leading numbers of a version: (2, 10, 0) for 2.10.0rc1."""
     return tuple(int(part) for part in re.split(r"[^\d.]", version, maxsplit=1)[0].split(".") if part)

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from overcast.cli.common import Commands, add_json, add_out, betas, made, noise_values, progress, whole
+from overcast.cli.common import Commands, add_json, add_out, betas, ensure_folder, noise_values, progress, whole
 from overcast.cli.running import compare_all, executor_of, reproduce_all, reproduce_one, run_forecasts
 from overcast.environments.crop_trials import BELIEF, BeliefKind
 
@@ -25,7 +25,7 @@ QUICK: dict[str, Any] = {"trials": 20, "steps": 100}
 
 FIGURE_1 = ("synthetic", "movielens", "crops")
 COMPARISONS = ("untuned", "policies")
-#: the experiments that take an option; the others have no use for it
+#: the experiments that take each option
 USED_BY = {"data": ("movielens", "crops", "forecasts"), "noise": ("movielens",), "belief": ("crops",)}
 
 
@@ -85,7 +85,7 @@ def _run(args: argparse.Namespace) -> None:
     if args.experiment == "forecasts":
         run_forecasts(args, **size)
         return
-    # All data is read before any is worked on, so that a fault in the last data set shows at once.
+    # All data is read before any is processed, so that a fault in the last data set shows early.
     prepared = [_prepare(name, args) for name in names]
     with executor_of(args) as executor:
         experiments = [prepare(executor) for prepare in prepared]
@@ -105,7 +105,7 @@ def _run(args: argparse.Namespace) -> None:
 
 
 def _prepare(name: str, args: argparse.Namespace) -> Callable[[Executor | None], Experiment]:
-    """Read or generate the data of an experiment; return a function that makes the experiment, at paper scale."""
+    """Read or generate the data of an experiment; return a function that builds the experiment, at paper scale."""
     from overcast.experiments.figures import problems
 
     if name == "movielens":
@@ -117,7 +117,7 @@ def _prepare(name: str, args: argparse.Namespace) -> Callable[[Executor | None],
 
         def make(executor: Executor | None) -> Experiment:
             with progress(FITS, "embedding", "fit") as bar:
-                embedding = embed(ratings, made(args.out / "movielens"), executor, bar.update)
+                embedding = embed(ratings, ensure_folder(args.out / "movielens"), executor, bar.update)
             return problems.movielens(ratings, embedding, args.noise or NOISE)
 
         return make

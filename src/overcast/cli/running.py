@@ -1,4 +1,4 @@
-"""Run experiments with a progress bar, write their files, and print what they found."""
+"""Run experiments with a progress bar, write their files, and print their results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from overcast.cli import findings
-from overcast.cli.common import Watch, made, print_json, progress
+from overcast.cli.common import Watch, ensure_folder, print_json, progress
 
 if TYPE_CHECKING:
     from overcast.experiments.comparisons.comparison import Comparison
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def executor_of(args: argparse.Namespace) -> AbstractContextManager[Executor | None]:
-    """Return the workers that the options ask for."""
+    """Return the executor for --dask or --workers."""
     from overcast.experiments.engine import executors
 
     return executors.dask_executor(args.dask) if args.dask else executors.process_executor(args.workers)
@@ -28,17 +28,17 @@ def executor_of(args: argparse.Namespace) -> AbstractContextManager[Executor | N
 def reproduce_one(
     experiment: Experiment, folder: Path, executor: Executor | None, args: argparse.Namespace
 ) -> Callable[[], None]:
-    """Run one experiment with a progress bar, and write its files; return a function that prints what it found.
+    """Run one experiment with a progress bar, and write its files; return a function that prints the results.
 
-    It is to be called when the workers are gone: the user waits for that too.
+    Call it after the workers have ended, since the user waits for that too.
     """
-    found = _reproduce(experiment, folder, executor)
+    reproduction = _reproduce(experiment, folder, executor)
 
     def show() -> None:
         if args.json:
-            _print_json(found.summary(), folder, args.watch)
+            _print_json(reproduction.summary(), folder, args.watch)
         else:
-            findings.print_reproduction(found)
+            findings.print_reproduction(reproduction)
             findings.print_end(args.watch.lap(), folder)
 
     return show
@@ -47,23 +47,23 @@ def reproduce_one(
 def reproduce_all(
     experiments: list[Experiment], args: argparse.Namespace, executor: Executor | None
 ) -> Callable[[], None]:
-    """Run all experiments, and print what each found as soon as it is there; return a function that ends the report."""
+    """Run all experiments and print the results of each; return a function that prints the end of the report."""
     from overcast.experiments.figures.reproduce import side_by_side
 
-    found = []
+    reproductions = []
     for experiment in experiments:
         folder = args.out / experiment.name
-        found.append(_reproduce(experiment, folder, executor))
+        reproductions.append(_reproduce(experiment, folder, executor))
         if not args.json:
-            findings.print_reproduction(found[-1])
+            findings.print_reproduction(reproductions[-1])
             findings.print_end(args.watch.lap(), folder)
             print()
-    folder = made(args.out / "all")
-    side_by_side(found, folder)
+    folder = ensure_folder(args.out / "all")
+    side_by_side(reproductions, folder)
 
     def show() -> None:
         if args.json:
-            _print_json({"experiments": [one.summary() for one in found]}, folder, args.watch)
+            _print_json({"experiments": [item.summary() for item in reproductions]}, folder, args.watch)
         else:
             print(f"All side by side, {args.watch.whole:.1f} s: {folder / 'report.html'} or {folder / 'figure.png'}")
 
@@ -74,7 +74,7 @@ def _reproduce(experiment: Experiment, folder: Path, executor: Executor | None) 
     from overcast.experiments.figures.reproduce import reproduce
 
     with progress(len(list(experiment.parts())), experiment.name, "part") as bar:
-        return reproduce(experiment, made(folder), executor, bar.update)
+        return reproduce(experiment, ensure_folder(folder), executor, bar.update)
 
 
 def compare_all(
@@ -84,13 +84,13 @@ def compare_all(
 
     folder = args.out / comparison.name
     with progress(sum(len(list(experiment.parts())) for experiment in experiments), comparison.name, "part") as bar:
-        found = compare(comparison, experiments, made(folder), executor, bar.update)
+        result = compare(comparison, experiments, ensure_folder(folder), executor, bar.update)
 
     def show() -> None:
         if args.json:
-            _print_json(found.summary, folder, args.watch)
+            _print_json(result.summary, folder, args.watch)
         else:
-            findings.print_comparison(found)
+            findings.print_comparison(result)
             findings.print_end(args.watch.lap(), folder)
 
     return show
@@ -105,16 +105,16 @@ def run_forecasts(args: argparse.Namespace, trials: int | None = None, steps: in
     record = generated_forecasts() if args.data is None else read_innsbruck(args.data, "temp")
     record = record.first(steps or len(record.outcomes))
     trials = trials or forecasts.TRIALS
-    folder = made(args.out / "forecasts")
+    folder = ensure_folder(args.out / "forecasts")
     with progress(trials, "forecasts", "trial") as bar, executor_of(args) as executor:
-        found = forecasts.run(record, trials, args.seed, folder, executor, bar.update)
+        result = forecasts.run(record, trials, args.seed, folder, executor, bar.update)
     if args.json:
-        _print_json(found.summary(), folder, args.watch)
+        _print_json(result.summary(), folder, args.watch)
     else:
-        findings.print_forecasts(found)
+        findings.print_forecasts(result)
         findings.print_end(args.watch.lap(), folder, "figure.png", "calibration.png")
 
 
 def _print_json(summary: dict[str, Any], folder: Path, watch: Watch) -> None:
-    """Print a summary with the folder that has the files, and the seconds that the user waited."""
+    """Print a summary with the folder of the files, and the seconds that the user waited."""
     print_json({**summary, "seconds": round(watch.whole, 3), "folder": str(folder)})

@@ -1,4 +1,4 @@
-"""Which columns of a table hold the forecasts of which outcome, told by their names.
+"""Find the columns of forecasts for each outcome in a table, by their names.
 
     temp, tempfc.1, tempfc.2, ...          members, numbered from 1 or 0
     demand, demand_mean, demand_sd         a normal forecast
@@ -6,7 +6,7 @@
     obs, member_1, member_2, ...           one family of numbered columns beside an outcome named as in OUTCOMES
     obs, mean, sd    or    obs, q10, q90   the same for other forecasts
 
-Anything else is told by OUTCOME=PATTERN, such as "observed=GFS_*", where * stands for any characters.
+Other tables need OUTCOME=PATTERN, such as "observed=GFS_*", where * stands for any characters.
 """
 
 from __future__ import annotations
@@ -40,22 +40,23 @@ class Quantity:
     levels: tuple[float, ...] = ()
 
 
-def quantities(path: Path, columns: Sequence[str], given: Sequence[str] = ()) -> list[Quantity]:
-    """Return the quantities of a table, as the names of its columns tell or as `given` says, OUTCOME=PATTERN each."""
-    if given:
-        chosen = [_given(path, columns, text) for text in given]
-        for used in ([one.name for one in chosen], [column for one in chosen for column in one.columns]):
+def quantities(path: Path, columns: Sequence[str], patterns: Sequence[str] = ()) -> list[Quantity]:
+    """Return the quantities of a table, by the names of its columns, or by OUTCOME=PATTERN in `patterns`."""
+    if patterns:
+        chosen = [_by_pattern(path, columns, text) for text in patterns]
+        for used in ([item.name for item in chosen], [column for item in chosen for column in item.columns]):
             if twice := next((name for name in used if used.count(name) > 1), None):
                 raise ValueError(f"--columns: expected every column once, got {twice} twice")
         return chosen
-    found = [one for name in columns if (one := _named(path, name, columns)) is not None]
-    found = found or _beside_outcome(path, columns)
-    if not found:
+    out = [item for name in columns if (item := _by_name(path, name, columns)) is not None]
+    out = out or _beside_outcome(path, columns)
+    if not out:
         raise files.bad(path, 1, f"expected {EXPECTED}; found {', '.join(columns)}")
-    return found
+    return out
 
 
-def _given(path: Path, columns: Sequence[str], text: str) -> Quantity:
+def _by_pattern(path: Path, columns: Sequence[str], text: str) -> Quantity:
+    """Return the quantity that OUTCOME=PATTERN describes."""
     name, _, patterns = (part.strip() for part in text.partition("="))
     if not patterns:
         raise ValueError(f"--columns: expected OUTCOME=PATTERN such as obs=member*, got {text!r}")
@@ -65,11 +66,11 @@ def _given(path: Path, columns: Sequence[str], text: str) -> Quantity:
     matched = [c for c in columns if c != name and any(c == p or fnmatchcase(c, p) for p in inside)]
     if not matched:
         raise files.bad(path, 1, f"expected columns like {patterns}, which --columns names; found {', '.join(columns)}")
-    return _of(path, name, matched)
+    return _classify(path, name, matched)
 
 
-def _of(path: Path, name: str, matched: list[str]) -> Quantity:
-    """Return the quantity of these columns: quantiles or mean and deviation if all names say so, else members."""
+def _classify(path: Path, name: str, matched: list[str]) -> Quantity:
+    """Return the quantity in these columns: quantiles, or mean and deviation, by their names, else members."""
     ends = [column.lower() for column in matched]
     if len(matched) == 2 and ends[0].endswith("mean") and ends[1].endswith(DEVIATIONS):
         return Quantity(name, "normal", tuple(matched))
@@ -84,8 +85,8 @@ def _of(path: Path, name: str, matched: list[str]) -> Quantity:
     return Quantity(name, "members", tuple(matched))
 
 
-def _named(path: Path, name: str, columns: Sequence[str]) -> Quantity | None:
-    """Return the quantity whose forecasts have its name in theirs."""
+def _by_name(path: Path, name: str, columns: Sequence[str]) -> Quantity | None:
+    """Return the quantity of this name if columns such as NAMEfc.1 or NAME_mean hold its forecasts, else None."""
     members = [(int(m[1]), c) for c in columns if (m := re.fullmatch(re.escape(name) + r"fc\.?(\d+)", c))]
     numbered = dict(members)
     if len(numbered) < len(members):
@@ -101,12 +102,12 @@ def _named(path: Path, name: str, columns: Sequence[str]) -> Quantity | None:
     for deviation in DEVIATIONS:
         if {f"{name}_mean", f"{name}_{deviation}"} <= set(columns):
             return Quantity(name, "normal", (f"{name}_mean", f"{name}_{deviation}"))
-    own = {c: float(m[2]) for c in columns if (m := QUANTILE.fullmatch(c)) and name and m[1] == name}
-    return _quantiles(path, name, own) if own else None
+    levels = {c: float(m[2]) for c in columns if (m := QUANTILE.fullmatch(c)) and name and m[1] == name}
+    return _quantiles(path, name, levels) if levels else None
 
 
 def _beside_outcome(path: Path, columns: Sequence[str]) -> list[Quantity]:
-    """Return the one quantity whose outcome has a name that everybody uses."""
+    """Return the quantity whose outcome has one of the names `OUTCOMES`, in a list, empty if there is none."""
     outcomes = [column for column in columns if column.lower() in OUTCOMES]
     if len(outcomes) != 1:
         return []
@@ -130,7 +131,7 @@ def _beside_outcome(path: Path, columns: Sequence[str]) -> list[Quantity]:
 
 
 def _quantiles(path: Path, name: str, numbers: dict[str, float]) -> Quantity:
-    """Return quantiles in the order of their levels; numbers above one mean per cent."""
+    """Return quantiles in the order of their levels; numbers above 1 are percents."""
     counted = sorted(numbers.values())
     if len(counted) > 1 and counted in ([i + first for i in range(len(counted))] for first in (0.0, 1.0)):
         got = f"got {', '.join(numbers)}, which may be members or percentiles; rename them"

@@ -27,7 +27,7 @@ Season = tuple[str, int]
 
 @dataclass(frozen=True)
 class Layout:
-    """The names of a folder's files and columns; `other` are columns of the weather that are not factors."""
+    """The names of a folder's files and columns; `other` are columns of the weather file that are no factors."""
 
     yields: str
     weather: str
@@ -36,13 +36,13 @@ class Layout:
     other: tuple[str, ...] = ()
 
 
-OWN = Layout("yields.csv", "weather.csv")
+STANDARD = Layout("yields.csv", "weather.csv")
 CALIFORNIA = Layout("plots.csv", "site_season_weather_1896_2023.csv", "loc", "gen", other=("fips", "county"))
 
 
 @dataclass(frozen=True, eq=False)
 class CropData:
-    """Measurements (m,) of varieties in seasons (n,), and the weather of these and other seasons.
+    """Yields (m,) of varieties in seasons (n,), and the weather of these and other seasons.
 
     source : the folder that the data was read from, or "generated"
     sites, varieties, factor_names : names
@@ -71,14 +71,14 @@ class CropData:
 
     @cached_property
     def normalised(self) -> Array:
-        """(m,) yields on a scale from 0, the lowest, to 1, the highest, because the paper's rewards are bounded."""
+        """(m,) yields scaled to [0, 1], because the paper's rewards are bounded."""
         return np.asarray((self.yields - self.yields.min()) / np.ptp(self.yields))
 
     @cached_property
     def factors(self) -> Array:
         """(n, p) weather of the seasons with yields, followed by the site in one-hot form.
 
-        Weather factors have mean 0 and variance 1 over these seasons; factors that never change are left out.
+        Weather factors have mean 0 and variance 1 over these seasons; constant factors are left out.
         """
         return self._scaled(np.stack([self.weather[season] for season in self.seasons]), self.site_of_season)
 
@@ -87,24 +87,25 @@ class CropData:
         earlier = []
         for site, year in self.seasons:
             before = [(site, year - back) for back in range(1, years + 1)]
-            found = [self.weather[season] for season in before if season in self.weather]
-            if len(found) < years:
+            known = [self.weather[season] for season in before if season in self.weather]
+            if len(known) < years:
                 raise ValueError(
                     f"crops: a climatology needs the weather of the {years} seasons before each season with yields; "
-                    f"{self.source} has {len(found)} of them for site {site}, year {year}"
+                    f"{self.source} has {len(known)} of them for site {site}, year {year}"
                 )
-            earlier.append(np.stack(found))
+            earlier.append(np.stack(known))
         return self._scaled(np.stack(earlier), np.repeat(self.site_of_season[:, None], years, axis=1))
 
     @cached_property
     def residuals(self) -> Array:
-        """Differences between the normalised yields of replicates and the mean of their variety in their season."""
+        """Normalised yields of replicates minus the mean of their variety and season."""
         cell = self.season * len(self.varieties) + self.variety
         count, total = np.bincount(cell), np.bincount(cell, self.normalised)
         repeated = count[cell] > 1
         return np.asarray((self.normalised - (total / np.maximum(count, 1))[cell])[repeated])
 
     def _scaled(self, weather: Array, sites: NDArray[np.intp]) -> Array:
+        """Return weather in standard units, followed by sites in one-hot form."""
         known = np.stack([self.weather[season] for season in self.seasons])
         mean, deviation = known.mean(axis=0), known.std(axis=0)
         varies = np.ptp(known, axis=0) > 0.0  # the standard deviation of equal numbers may be a rounding error
@@ -115,10 +116,10 @@ class CropData:
 def read_crops(folder: Path) -> CropData:
     """Read the trials in a folder, or in its sub-folder agroscope."""
     inner = folder / "agroscope"
-    if inner.is_dir() and not any((folder / layout.yields).exists() for layout in (OWN, CALIFORNIA)):
+    if inner.is_dir() and not any((folder / layout.yields).exists() for layout in (STANDARD, CALIFORNIA)):
         folder = inner
-    foreign = (folder / CALIFORNIA.yields).exists() and not (folder / OWN.yields).exists()
-    layout = CALIFORNIA if foreign else OWN
+    foreign = (folder / CALIFORNIA.yields).exists() and not (folder / STANDARD.yields).exists()
+    layout = CALIFORNIA if foreign else STANDARD
     names = layout.yields, layout.weather
     yields_path, weather_path = files.find(folder, names, " and ".join(names))
     factor_names, weather = _read_weather(weather_path, layout)
@@ -146,6 +147,7 @@ def read_crops(folder: Path) -> CropData:
 
 
 def _read_weather(path: Path, layout: Layout) -> tuple[tuple[str, ...], dict[Season, Array]]:
+    """Read the names of the factors, and the factors of each season."""
     names: tuple[str, ...] = ()
     weather: dict[Season, Array] = {}
     line_of: dict[Season, int] = {}
@@ -180,6 +182,7 @@ def _data(
     weather: dict[Season, Array],
     **more: Any,
 ) -> CropData:
+    """Build the data set from its plots, with sorted names and seasons."""
     seasons = sorted({season for season, _, _ in plots})
     varieties = sorted({variety for _, variety, _ in plots})
     season_at = {season: i for i, season in enumerate(seasons)}
@@ -199,7 +202,7 @@ def _data(
 
 
 def generated_crops(seed: int = 0) -> CropData:
-    """Return made-up trials of the paper's size: 198 varieties, 10 sites, 15 years, 16 factors, up to 3 replicates.
+    """Generate trials of the paper's size: 198 varieties, 10 sites, 15 years, 16 factors, up to 3 replicates.
 
     Each site has a climate, a year is good or bad at all sites, and a variety is grown for some years and then dropped.
     """

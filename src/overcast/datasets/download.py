@@ -1,4 +1,4 @@
-"""Download data that may not be redistributed: each user gets it from its publisher."""
+"""Download data that may not be redistributed from its publisher."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def default_folder() -> Path:
 def download_movielens(folder: Path, url: str = ARCHIVE, checksum: str = CHECKSUM) -> Path:
     """Download the archive, verify its checksum, and unpack it; return the folder with the data.
 
-    An archive that is there already and has the right checksum is not downloaded again.
+    An archive in the folder with the right checksum is not downloaded again.
     """
     pooch.get_logger().setLevel("WARNING")  # otherwise it reports each download, even in a pipe
     try:

@@ -38,7 +38,7 @@ class Embedding:
 
 
 def embed(data: MovieLensData, cache: Path, executor: Executor | None, done: _jobs.Done, seed: int = 0) -> Embedding:
-    """Return the embedding of the ratings. Fits that an earlier run has left in the folder `cache` are read from there.
+    """Fit the embedding of the ratings; fits of earlier runs are read from the folder `cache`.
 
     `done` is called after each of the `FITS` fits, computed or read.
     """
@@ -58,10 +58,10 @@ def embed(data: MovieLensData, cache: Path, executor: Executor | None, done: _jo
     fits += [_Fit(data, np.concatenate(folds[:i] + folds[i + 1 :]), fold, seed) for i, fold in enumerate(folds)]
     jobs = {unfinished / f"{i}.npz": fit for i, fit in enumerate(fits)}
     whole, *held_out = _jobs.resume(jobs, _Fit.run, ARRAYS, executor, done)
-    found = {**whole, "rmse": np.array([float(fit["rmse"]) for fit in held_out])}
-    _storage.write_arrays(path, found)
+    arrays = {**whole, "rmse": np.array([float(fit["rmse"]) for fit in held_out])}
+    _storage.write_arrays(path, arrays)
     shutil.rmtree(unfinished)
-    return Embedding(**found)
+    return Embedding(**arrays)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ class _Fit:
     seed: int
 
     def run(self) -> dict[str, Array]:
-        """Return the vectors of users and movies, and the error on the test ratings, NaN if there are none."""
+        """Fit, and return the vectors of users and movies and the error on the test ratings, NaN without any."""
         reader = surprise.Reader(rating_scale=(FEWEST_STARS, MOST_STARS))
         trainset = surprise.Dataset(reader).construct_trainset([(*row, None) for row in self._rows(self.train)])
         # There are no biases, so ratings are the product of the vectors alone.

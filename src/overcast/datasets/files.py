@@ -10,14 +10,14 @@ from collections.abc import Iterator, Sequence
 from itertools import dropwhile
 from pathlib import Path
 
-#: what may stand between the cells of a table, the first one where several are as frequent
+#: possible delimiters of cells; the first one counts if several are as frequent
 DELIMITERS = (",", ";", "\t", "|")
 NAMES = {";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
 DECIMAL = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
 
 
 def bad(path: Path, line: int, text: str) -> ValueError:
-    """Return the error for a line of a file."""
+    """Return a ValueError about a line of a file."""
     return ValueError(f"{path} line {line}: {text}")
 
 
@@ -34,12 +34,12 @@ def lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
 
 
 def _of_table(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a table from that of its columns on; comments may stand before it, each behind a #."""
+    """Yield the numbered lines of a table from its header on, without the comments (#) before it."""
     return dropwhile(lambda line: line[1].lstrip().startswith("#"), lines(path, "utf-8-sig"))
 
 
 def delimiter(path: Path) -> str:
-    """Return the delimiter of a table, by its first line; a space means any number of them."""
+    """Guess the delimiter of a table by its header; a space stands for any number of spaces."""
     first = next((text for _, text in _of_table(path)), "")
     outside = re.sub(r'"[^"]*"', "", first)
     counts = {mark: outside.count(mark) for mark in DELIMITERS}
@@ -50,9 +50,9 @@ def delimiter(path: Path) -> str:
 
 
 def table(path: Path, needed: Sequence[str], mark: str = ",") -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the line number and the cells by column of each row of a table that has the columns `needed`.
+    """Yield the line number and the cells by column of each row of a table; raise ValueError without `needed` columns.
 
-    `mark` stands between cells. If it is no comma, a comma within a number is a decimal point.
+    `mark` is the delimiter. Unless it is a comma, a comma within a number is a decimal point.
     """
     numbered = _of_table(path)
     number, first = next(numbered, (1, ""))
@@ -60,9 +60,9 @@ def table(path: Path, needed: Sequence[str], mark: str = ",") -> Iterator[tuple[
     wrong = [f"{name} is missing" for name in needed if name not in columns]
     wrong += [f"{name} comes twice" for name in columns if columns.count(name) > 1]
     if wrong:
-        found = ", ".join(columns) or "none"
+        present = ", ".join(columns) or "none"
         expected = f"columns {', '.join(needed)}" if needed else "each column once"
-        raise bad(path, number, f"expected {expected}; {wrong[0]}; found {found}")
+        raise bad(path, number, f"expected {expected}; {wrong[0]}; found {present}")
     for number, text in numbered:
         cells = _cells(path, number, text, mark)
         if len(cells) != len(columns):
@@ -82,7 +82,7 @@ def _cells(path: Path, line: int, text: str, mark: str) -> list[str]:
 
 
 def real(path: Path, line: int, name: str, text: str) -> float:
-    """Return the number in a cell."""
+    """Parse the number in a cell."""
     try:
         value = float(text)
     except ValueError:
@@ -93,7 +93,7 @@ def real(path: Path, line: int, name: str, text: str) -> float:
 
 
 def whole(path: Path, line: int, name: str, text: str) -> int:
-    """Return the whole number in a cell."""
+    """Parse the integer in a cell."""
     try:
         return int(text)
     except ValueError:
@@ -103,8 +103,8 @@ def whole(path: Path, line: int, name: str, text: str) -> int:
 def find(folder: Path, names: Sequence[str], what: str) -> list[Path]:
     """Return the paths of these files in a folder; raise FileNotFoundError if one is missing."""
     if not folder.is_dir():
-        found = "a file" if folder.exists() else "nothing"
-        raise FileNotFoundError(f"{folder}: expected a folder with {what}, found {found}")
+        present = "a file" if folder.exists() else "nothing"
+        raise FileNotFoundError(f"{folder}: expected a folder with {what}, found {present}")
     paths = [folder / name for name in names]
     for path in paths:
         if not path.is_file():

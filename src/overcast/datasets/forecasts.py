@@ -1,8 +1,8 @@
 """Files of forecasts and their outcomes, one row per forecast, in order of time.
 
-`columns` says which columns are read; others, such as dates, are not. Commas, semicolons, tabs, bars or spaces stand
-between cells. Rows without an outcome, or without any forecast, are left out; so are missing members and quantiles. All
-of them are counted.
+The module `columns` selects the columns; others, such as dates, are ignored. Delimiters are commas, semicolons, tabs,
+bars or spaces. Rows without an outcome, or without any forecast, are left out; so are missing members and quantiles.
+All of them are counted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from overcast.beliefs import Belief, Ensemble, Gaussian, Independent, Quantiles
 from overcast.datasets import files
 from overcast.datasets.columns import EXPECTED, Quantity, quantities
 
-#: cells that stand for no number, in small letters
+#: missing values, in lower case
 MISSING = ("", "na", "nan", "n/a", "null", "none", "-", "--")
 #: larger numbers are not measurements, and their squares soon exceed the range of a float
 LARGEST = 1e100
@@ -34,12 +34,12 @@ class ForecastRecord:
     source : the file that they were read from, or "generated"
     names : (c,) names of the quantities
     beliefs : (t,) the forecasts
-    outcomes : (t, c) what happened
+    outcomes : (t, c) the outcomes
     left_out : number of rows without an outcome
-    unforecast : number of rows with an outcome that lack a whole forecast
-    missing : number of members and quantiles that are missing in the other rows
-    crossed : number of forecasts whose quantiles decrease along the levels, and are put in order
-    groups : (t,) labels of groups, None if there are none
+    unforecast : number of rows with an outcome and no complete forecast
+    missing : number of missing members and quantiles in the other rows
+    crossed : number of forecasts whose quantiles decreased along the levels, and were sorted
+    groups : (t,) labels of groups, None without groups
     """
 
     source: str
@@ -68,36 +68,36 @@ def read_forecasts(
     ----------
     path : the file
     only : name of one of its quantities; None for all
-    columns : OUTCOME=PATTERN for each quantity, if the names of the columns do not tell
+    columns : OUTCOME=PATTERN for each quantity, if the names of the columns are not known ones
     by : the column with labels of groups, such as lead times
     """
     if not path.is_file():
-        found = "a folder" if path.is_dir() else "nothing"
-        raise FileNotFoundError(f"{path}: expected a CSV file of forecasts, found {found}")
-    known: list[Quantity] = []
+        there = "a folder" if path.is_dir() else "nothing"
+        raise FileNotFoundError(f"{path}: expected a CSV file of forecasts, found {there}")
+    selected: list[Quantity] = []
     beliefs: list[Belief] = []
     outcomes: list[list[float]] = []
     groups: list[str] = []
     counts: Counter[str] = Counter()
     for line, row in files.table(path, [name for name in (only, by) if name], files.delimiter(path)):
-        known = known or [one for one in quantities(path, list(row), columns) if only in (None, one.name)]
-        if not known:
+        selected = selected or [item for item in quantities(path, list(row), columns) if only in (None, item.name)]
+        if not selected:
             raise files.bad(path, 1, f"expected {EXPECTED}; found {', '.join(row)}")
-        if any(_lacks(row[one.name]) for one in known):
+        if any(_is_missing(row[item.name]) for item in selected):
             counts["left_out"] += 1
             continue
-        belief, own = _belief(path, line, known, row)
+        belief, row_counts = _belief(path, line, selected, row)
         if belief is None:
             counts["unforecast"] += 1
             continue
-        counts += own
+        counts += row_counts
         beliefs.append(belief)
-        outcomes.append([_number(path, line, one.name, row) for one in known])
+        outcomes.append([_number(path, line, item.name, row) for item in selected])
         groups.append(row[by] if by else "")
     if not outcomes:
         rows = f"got {counts['left_out'] + counts['unforecast']} rows, none with an outcome and a forecast"
         raise files.bad(path, 1, f"expected rows with {EXPECTED}, {rows}")
-    names = tuple(one.name for one in known)
+    names = tuple(item.name for item in selected)
     return ForecastRecord(
         source=str(path),
         names=names,
@@ -120,7 +120,7 @@ def read_innsbruck(folder: Path, only: str | None = None) -> ForecastRecord:
 
 
 def generated_forecasts(seed: int = 0, days: int = 2000, members: int = 11) -> ForecastRecord:
-    """Return made-up temperatures with an ensemble that is five degrees too cold, too bold and far too sure."""
+    """Generate temperatures with an ensemble that is five degrees too cold, exaggerated and over-confident."""
     rng = np.random.default_rng(seed)
     season = 8.0 - 10.0 * np.cos(2.0 * np.pi * np.arange(days) / 365.0)
     drift = accumulate(rng.normal(0.0, 3.0, days), lambda last, step: 0.6 * last + step)
@@ -133,60 +133,67 @@ def generated_forecasts(seed: int = 0, days: int = 2000, members: int = 11) -> F
 
 
 def _belief(
-    path: Path, line: int, known: Sequence[Quantity], row: dict[str, str]
+    path: Path, line: int, selected: Sequence[Quantity], row: dict[str, str]
 ) -> tuple[Belief | None, Counter[str]]:
-    """Return the forecast of a row, None if it lacks one, and how many of its cells are missing or out of order."""
+    """Return the forecast of a row, None if incomplete, and counts of missing cells and crossed quantiles."""
     counts: Counter[str] = Counter()
-    members = [one for one in known if one.kind == "members"]
+    members = [item for item in selected if item.kind == "members"]
     parts: list[Belief | None] = []
-    if len(members) == len(known) > 1 and len({len(one.columns) for one in members}) == 1:
-        parts.append(_ensemble(path, line, members, row, counts))  # a member has the same number in all quantities
-    elif len(known) > 1 and all(one.kind == "normal" for one in known):
-        parts.append(_normal(path, line, known, row))
+    if len(members) == len(selected) > 1 and len({len(item.columns) for item in members}) == 1:
+        parts.append(_ensemble(path, line, members, row, counts))  # members are joint over quantities
+    elif len(selected) > 1 and all(item.kind == "normal" for item in selected):
+        parts.append(_normal(path, line, selected, row))
     else:
-        parts += [_single(path, line, one, row, counts) for one in known]
+        parts += [_single(path, line, item, row, counts) for item in selected]
     whole = [part for part in parts if part is not None]
     if len(whole) < len(parts):
         return None, counts
     return (whole[0] if len(whole) == 1 else Independent(whole)), counts
 
 
-def _single(path: Path, line: int, one: Quantity, row: dict[str, str], counts: Counter[str]) -> Belief | None:
-    if one.kind == "members":
-        return _ensemble(path, line, [one], row, counts)
-    if one.kind == "normal":
-        return _normal(path, line, [one], row)
-    there = [(level, column) for level, column in zip(one.levels, one.columns, strict=True) if not _lacks(row[column])]
-    if not there:
+def _single(path: Path, line: int, quantity: Quantity, row: dict[str, str], counts: Counter[str]) -> Belief | None:
+    """Return the forecast of one quantity in a row, None if it is missing; update the counts."""
+    if quantity.kind == "members":
+        return _ensemble(path, line, [quantity], row, counts)
+    if quantity.kind == "normal":
+        return _normal(path, line, [quantity], row)
+    present = [
+        (level, column)
+        for level, column in zip(quantity.levels, quantity.columns, strict=True)
+        if not _is_missing(row[column])
+    ]
+    if not present:
         return None
-    counts["missing"] += len(one.levels) - len(there)
-    values = np.array([_number(path, line, column, row) for _, column in there])
+    counts["missing"] += len(quantity.levels) - len(present)
+    values = np.array([_number(path, line, column, row) for _, column in present])
     counts["crossed"] += bool((np.diff(values) < 0.0).any())
-    return Quantiles([level for level, _ in there], np.sort(values))
+    return Quantiles([level for level, _ in present], np.sort(values))
 
 
 def _ensemble(
-    path: Path, line: int, known: Sequence[Quantity], row: dict[str, str], counts: Counter[str]
+    path: Path, line: int, selected: Sequence[Quantity], row: dict[str, str], counts: Counter[str]
 ) -> Ensemble | None:
-    together = list(zip(*(one.columns for one in known), strict=True))
-    there = [columns for columns in together if not any(_lacks(row[column]) for column in columns)]
-    if not there:
+    """Return the ensemble of complete members in a row, None without any; update the counts."""
+    by_member = list(zip(*(item.columns for item in selected), strict=True))
+    complete = [columns for columns in by_member if not any(_is_missing(row[column]) for column in columns)]
+    if not complete:
         return None
-    counts["missing"] += len(together) - len(there)
-    return Ensemble([[_number(path, line, column, row) for column in columns] for columns in there])
+    counts["missing"] += len(by_member) - len(complete)
+    return Ensemble([[_number(path, line, column, row) for column in columns] for columns in complete])
 
 
-def _normal(path: Path, line: int, known: Sequence[Quantity], row: dict[str, str]) -> Gaussian | None:
-    if any(_lacks(row[column]) for one in known for column in one.columns):
+def _normal(path: Path, line: int, selected: Sequence[Quantity], row: dict[str, str]) -> Gaussian | None:
+    """Return the normal forecast of a row, None if a cell is missing."""
+    if any(_is_missing(row[column]) for item in selected for column in item.columns):
         return None
-    means, deviations = np.array([[_number(path, line, column, row) for column in one.columns] for one in known]).T
-    for one, deviation in zip(known, deviations, strict=True):
+    means, deviations = np.array([[_number(path, line, column, row) for column in item.columns] for item in selected]).T
+    for item, deviation in zip(selected, deviations, strict=True):
         if deviation < 0.0:
-            raise files.bad(path, line, f"{one.columns[1]} must be >= 0, got {deviation:g}")
+            raise files.bad(path, line, f"{item.columns[1]} must be >= 0, got {deviation:g}")
     return Gaussian(means, deviations**2)
 
 
-def _lacks(text: str) -> bool:
+def _is_missing(text: str) -> bool:
     return text.lower() in MISSING
 
 

@@ -1,7 +1,7 @@
 """MovieLens-1M: a million ratings of movies by users with known gender, age and occupation.
 
 The folder holds users.dat, movies.dat and ratings.dat as GroupLens publishes them: fields separated by `::`, Latin-1,
-no header. A rating has three fields, user, movie and stars, or a fourth with its time, which is not used. Users and
+no header. A rating has three fields, user, movie and stars, and possibly its time, which is ignored. Users and
 movies without ratings are left out.
 """
 
@@ -81,7 +81,7 @@ def read_movielens(folder: Path) -> MovieLensData:
 
 
 def _rows(path: Path, layout: str, least: int, most: float = math.inf) -> Iterator[tuple[int, int, list[str]]]:
-    """Yield line, number of the user or movie, and all fields of each row; a row has `least` to `most` fields."""
+    """Yield line number, id of the user or movie, and all fields of each row; rows have `least` to `most` fields."""
     first = layout.split("::")[0]
     for line, text in files.lines(path, "latin-1"):
         fields = text.split("::")
@@ -91,6 +91,7 @@ def _rows(path: Path, layout: str, least: int, most: float = math.inf) -> Iterat
 
 
 def _read_users(path: Path) -> dict[int, str]:
+    """Read the group of each user."""
     groups: dict[int, str] = {}
     for line, user, fields in _rows(path, "user::gender::age::occupation::zip", 4):
         for name, value in zip(("gender", "age", "occupation"), fields[1:4], strict=True):
@@ -103,7 +104,7 @@ def _read_users(path: Path) -> dict[int, str]:
 
 
 def generated_movielens(users: int = 1500, movies: int = 800, seed: int = 0) -> MovieLensData:
-    """Return ratings by a made-up population with groups by gender, age and occupation, like those of MovieLens.
+    """Generate ratings by users in groups of gender, age and occupation, like those of MovieLens.
 
     Users of a group share part of their taste. Every user rates between 20 and 200 movies, popular ones more often.
     """
@@ -111,7 +112,7 @@ def generated_movielens(users: int = 1500, movies: int = 800, seed: int = 0) -> 
     sizes = (2, 7, 21)  # numbers of genders, ages and occupations, of which some are more common than others
     shares = [1.0 / np.arange(1, size + 1) for size in sizes]
     kinds = np.stack([rng.choice(len(share), users, p=share / share.sum()) for share in shares])
-    shared = sum(rng.standard_normal((size, 4))[own] for size, own in zip(sizes, kinds, strict=True))
+    shared = sum(rng.standard_normal((size, 4))[kind] for size, kind in zip(sizes, kinds, strict=True))
     tastes = 0.5 * np.asarray(shared) + rng.standard_normal((users, 4))
     features = 0.35 * rng.standard_normal((movies, 4))
     quality = 3.5 + 0.5 * rng.standard_normal(movies)

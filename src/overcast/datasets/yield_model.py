@@ -13,29 +13,28 @@ from overcast.datasets.crops import CropData
 
 RANK = 5
 
-# The weight of the regulariser. The paper prints 1, but then W = V = 0 is the minimum for yields up to 1: to explain y
+# The weight of the regulariser. The paper prints 1, but then W = V = 0 is the minimum for yields up to 1: explaining y
 # by |u| = |v| = s costs (y - s^2)^2 + 2 s^2 per measurement, which is least at s = 0. The cross-validated R^2 is
-# highest near 0.01, in the Swiss and in the Californian trials.
+# highest near 0.01 in the Swiss and in the Californian trials.
 PENALTY = 0.01
 
 FOLDS = 5
 MAX_SWEEPS = 200
 # Sweeps end when one of them lowers the loss by less than this share.
 CONVERGED = 1e-6
-# Added to the diagonal of the normal equations of W, relative to it: factors that are linear combinations of others
-# leave W undetermined.
+# Added to the diagonal of the normal equations of W, relative to it, as collinear factors leave W undetermined.
 JITTER = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class YieldModel:
-    """V and W, with the share of the variance of the normalised yields that they explain.
+    """The fitted V and W, with the share of the variance of normalised yields that they explain.
 
     varieties : (k, q) V
     loading : (p, q) W
     penalty : weight of the regulariser
-    r2 : share of the variance of the measurements that the fit explains
-    cross_validated_r2 : that share for measurements that the fit has not seen; replicates are left out together
+    r2 : R^2 on the fitted measurements
+    cross_validated_r2 : R^2 on held-out measurements; replicates are held out together
     """
 
     varieties: Array
@@ -46,7 +45,7 @@ class YieldModel:
 
 
 def fit_yields(data: CropData, rank: int = RANK, penalty: float = PENALTY, seed: int = 0) -> YieldModel:
-    """Return a model that minimises the loss, and its R^2 within the sample and in 5-fold cross-validation.
+    """Fit the model, and compute its R^2 within the sample and in 5-fold cross-validation.
 
     The loss is the paper's, sum_i (y_i - w_i^T W V_{x_i})^2 + penalty (|V_{x_i}|^2 + |w_i^T W|^2), over the
     measurements i. It depends on the weather through w^T W alone, so the units of the factors do not matter.
@@ -67,7 +66,7 @@ def fit_yields(data: CropData, rank: int = RANK, penalty: float = PENALTY, seed:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """One cell holds all measurements of one variety in one season: their number and mean, (cells,)."""
+    """Measurements grouped by variety and season: number and mean of each cell, (cells,)."""
 
     season: NDArray[np.intp]
     variety: NDArray[np.intp]
@@ -96,7 +95,7 @@ class Cells:
 
 
 def minimise(cells: Cells, factors: Array, start: Array, penalty: float) -> tuple[Array, Array]:
-    """Return V (k, q) and W (p, q). The loss is quadratic in each of them, so they are solved for in turn."""
+    """Minimise the loss over V (k, q) and W (p, q) in turn, in each of which it is quadratic."""
     V, last = start, np.inf
     for _ in range(MAX_SWEEPS):
         W = _solve_loading(cells, factors, V, penalty)
@@ -110,7 +109,7 @@ def minimise(cells: Cells, factors: Array, start: Array, penalty: float) -> tupl
 
 
 def loss(cells: Cells, varieties: Array, contexts: Array, penalty: float) -> float:
-    """Return the paper's loss without the scatter of replicates about their mean, which no fit changes."""
+    """Return the paper's loss without the variance of replicates, which is constant."""
     residuals = cells.mean - cells.predict(varieties, contexts)
     sizes = np.vecdot(varieties, varieties)[cells.variety] + np.vecdot(contexts, contexts)[cells.season]
     return float(cells.count @ (residuals**2 + penalty * sizes))
@@ -119,7 +118,7 @@ def loss(cells: Cells, varieties: Array, contexts: Array, penalty: float) -> flo
 def _solve_varieties(cells: Cells, contexts: Array, k: int, penalty: float) -> Array:
     """Return the best V (k, q) for given w^T W; V_x is zero for a variety without cells."""
     squares, products = _normal(cells, contexts[cells.season], cells.variety, k, penalty)
-    # A variety without cells has no equations. The identity gives it zero.
+    # A variety without cells has no equations; the identity makes V_x zero.
     squares[np.bincount(cells.variety, minlength=k) == 0] = np.eye(contexts.shape[1])
     return np.asarray(np.linalg.solve(squares, products[..., None])[..., 0])
 

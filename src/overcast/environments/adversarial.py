@@ -1,4 +1,4 @@
-"""An adversary that picks the belief after watching the learner (section 2)."""
+"""An adversary that picks the belief by the learner's past actions (section 2)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from overcast.features import Bilinear
 
 @dataclass(frozen=True)
 class Adversarial(VectorEnvironment):
-    """An adversary shows the ensemble under which the action that the learner has taken most often loses most.
+    """An adversary picks the ensemble under which the learner's most frequent action has the largest regret.
 
     Rewards are bilinear, f(x, c) = x^T Theta c. Actions, contexts and Theta lie in the unit ball, so the paper's
     assumptions hold with norm 1 as long as the noise is stated correctly.

@@ -1,7 +1,7 @@
 """The contract of an environment: each round has a belief, the realised context and the rewards of all actions.
 
-Because an environment draws the rewards of all actions, policies that run with the same seed meet the same luck, and
-their comparison is paired.
+Because an environment draws the rewards of all actions, policies that run with the same seed face the same noise, and
+comparisons are paired.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Round(NamedTuple):
     epsilon: float | Array
 
     def reward(self, index: int) -> float:
-        """Return y_t of the action taken, including epsilon_t."""
+        """Return y_t of the chosen action, including epsilon_t."""
         return float(self.rewards[index] + np.broadcast_to(self.epsilon, self.rewards.shape)[index])
 
 
@@ -78,7 +78,7 @@ class Trial(Protocol):
 
 @runtime_checkable
 class Environment(Protocol):
-    """The contract of an environment: `start` returns a fresh trial, whose luck comes from the generator.
+    """The contract of an environment: `start` returns a new trial, random by the generator alone.
 
     Examples
     --------
@@ -115,9 +115,9 @@ class Rounds(NamedTuple):
         return Round(self.belief[trial], self.context[trial], self.rewards[trial], self.expected[trial], epsilon)
 
     def reward(self, choice: NDArray[np.intp]) -> Array:
-        """Return y_t (r,) of the actions taken, `choice` (r,), including epsilon_t."""
-        taken = np.arange(len(choice)), choice
-        return np.asarray(self.rewards[taken] + (self.epsilon if self.epsilon.ndim == 1 else self.epsilon[taken]))
+        """Return y_t (r,) of the chosen actions, `choice` (r,), including epsilon_t."""
+        chosen = np.arange(len(choice)), choice
+        return np.asarray(self.rewards[chosen] + (self.epsilon if self.epsilon.ndim == 1 else self.epsilon[chosen]))
 
 
 class Trials(ABC):
@@ -161,14 +161,14 @@ class VectorEnvironment(ABC):
 
     @abstractmethod
     def start_all(self, rngs: Rngs) -> Trials:
-        """Return one trial per generator; the numbers of a trial depend on its own generator alone."""
+        """Start one trial per generator; a trial depends on its generator alone."""
 
     def start(self, rng: np.random.Generator) -> Trial:
         return _Single(self.start_all([rng]))
 
 
 class _Single:
-    """A lock-step of one trial, as a single trial."""
+    """One trial of a vector environment, as a `Trial`."""
 
     def __init__(self, trials: Trials) -> None:
         self._trials = trials
@@ -179,7 +179,7 @@ class _Single:
 
 
 class Stepped(Trials):
-    """Independent single trials as one lock-step; they advance one after the other."""
+    """Independent single trials as `Trials`, which advance one after the other."""
 
     def __init__(self, trials: Sequence[Trial]) -> None:
         self._trials = trials
@@ -187,10 +187,10 @@ class Stepped(Trials):
         shape = first if len(first) == 2 else ("k", "a")
         sets = [_check.array("Trial", "actions", trial.actions, shape) for trial in trials]
         self.actions = sets[0] if all(np.array_equal(s, sets[0]) for s in sets) else np.stack(sets)
-        self.theta, self.norm = _stated(trials, "theta"), _stated(trials, "norm")
+        self.theta, self.norm = _stack_attribute(trials, "theta"), _stack_attribute(trials, "norm")
 
     def step(self, past: NDArray[np.intp]) -> Rounds:
-        rounds = [self._checked(trial.step(row)) for trial, row in zip(self._trials, past, strict=True)]
+        rounds = [self._check_round(trial.step(row)) for trial, row in zip(self._trials, past, strict=True)]
         return Rounds(
             Catalogue([now.belief for now in rounds]).pick(np.arange(len(rounds))),
             np.stack([now.context for now in rounds]),
@@ -199,7 +199,8 @@ class Stepped(Trials):
             np.stack(np.broadcast_arrays(*(np.asarray(now.epsilon) for now in rounds))),
         )
 
-    def _checked(self, now: Round) -> Round:
+    def _check_round(self, now: Round) -> Round:
+        """Return the round with checked arrays; raise unless their shapes fit."""
         if not isinstance(now.belief, Belief):
             raise TypeError(f"Round: belief must be a Belief, got {_check.short(now.belief)}")
         k = (self.actions.shape[-2],)
@@ -211,20 +212,20 @@ class Stepped(Trials):
         return Round(now.belief, context, rewards, expected, epsilon)
 
 
-def _stated(trials: Sequence[Trial], name: str) -> Array | None:
-    """Return an attribute of all trials, stacked, or None if one trial does not have it."""
+def _stack_attribute(trials: Sequence[Trial], name: str) -> Array | None:
+    """Stack an attribute of all trials; return None if one of them does not have it."""
     values = [getattr(trial, name, None) for trial in trials]
     return None if any(value is None for value in values) else np.stack([np.asarray(value) for value in values])
 
 
 class Stream:
-    """Random numbers for every trial from its own generator; a stream draws those of many steps at once.
+    """Random numbers for each trial from its generator, drawn for many steps at once.
 
     Parameters
     ----------
     width : numbers per trial and step
     normal : standard normal numbers if True, else uniform on [0, 1)
-    prepare : a function that turns the numbers of many steps, (r, n, width), into what `next` returns, (r, n, ...)
+    prepare : a function of the numbers of many steps, (r, n, width), to the values of `next`, (r, n, ...)
     """
 
     def __init__(
@@ -236,9 +237,9 @@ class Stream:
         self._used = BUFFER
 
     def next(self) -> Array:
-        """Return the numbers of the next step, shape (r, width), or what `prepare` has made of them."""
+        """Return the numbers of the next step, shape (r, width), or their values under `prepare`."""
         if self._used == BUFFER:
-            # Each time a new array, because rounds that a caller keeps refer to the old one.
+            # A new array each time, because rounds that a caller keeps refer to the old one.
             draws = np.empty(self._shape)
             for rng, rows in zip(self._rngs, draws, strict=True):
                 if self._normal:
@@ -251,5 +252,5 @@ class Stream:
         return np.asarray(self._ready[:, self._used - 1])
 
     def pick(self, n: int) -> NDArray[np.intp]:
-        """Return for each trial an index below n, all equally likely, shape (r,), from a uniform stream of width 1."""
+        """Draw a uniform index below n for each trial, shape (r,), from a uniform stream of width 1."""
         return np.asarray((self.next()[:, 0] * n).astype(np.intp))

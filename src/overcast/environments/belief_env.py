@@ -1,4 +1,4 @@
-"""An environment in Gymnasium's form; `as_gym` makes it."""
+"""An environment as a `gymnasium.Env`; `as_gym` returns it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from overcast._check import Array
 from overcast.beliefs import Belief
 from overcast.environments.base import Environment, Round, Trial
 
-#: bounds of what is observed: Gymnasium's checker wants finite ones
+#: bounds of observations: Gymnasium's checker wants finite ones
 LARGEST = 1e300
 
 
@@ -23,7 +23,7 @@ class BeliefEnv(gymnasium.Env[dict[str, Array], int]):
 
     Attributes
     ----------
-    env : the environment that it was made of
+    env : the underlying environment
     belief : mu_t of the coming round
     """
 
@@ -36,17 +36,17 @@ class BeliefEnv(gymnasium.Env[dict[str, Array], int]):
         trial = env.start(np.random.default_rng(0))
         c = trial.step(np.empty(0, dtype=np.intp)).belief.dim
         self._shape = np.shape(trial.actions)
-        seen = {"mean": (c,), "cov": (c, c)} if self._points is None else {"points": (self._points, c)}
+        known_shapes = {"mean": (c,), "cov": (c, c)} if self._points is None else {"points": (self._points, c)}
         boxes: dict[str, spaces.Space[Any]] = {
             name: spaces.Box(-LARGEST, LARGEST, shape, np.float64)
-            for name, shape in {"actions": self._shape, **seen}.items()
+            for name, shape in {"actions": self._shape, **known_shapes}.items()
         }
         self.observation_space = spaces.Dict(boxes)  # type: ignore[assignment] # its arrays may be of any kind
         self.action_space = spaces.Discrete(self._shape[0])  # type: ignore[assignment] # counts in NumPy's integers
-        # With it, Gymnasium can make another one, and its checker looks for randomness that the seed does not decide.
-        made_of = {"env": env, "steps": steps, "points": points}
+        # The spec lets Gymnasium build another one, and lets its checker look for randomness beyond the seed.
+        arguments = {"env": env, "steps": steps, "points": points}
         where = f"{__name__}:{type(self).__qualname__}"
-        self.spec = EnvSpec(f"overcast/{type(env).__name__}-v0", where, kwargs=made_of)
+        self.spec = EnvSpec(f"overcast/{type(env).__name__}-v0", where, kwargs=arguments)
         self._now: Round | None = None
 
     @property
@@ -57,8 +57,8 @@ class BeliefEnv(gymnasium.Env[dict[str, Array], int]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Array], dict[str, Any]]:
         super().reset(seed=seed)
-        luck, self._draws = self.np_random.spawn(2)
-        self._trial: Trial = self.env.start(luck)
+        trial_rng, self._draws = self.np_random.spawn(2)
+        self._trial: Trial = self.env.start(trial_rng)
         if np.shape(self._trial.actions) != self._shape:
             got = np.shape(self._trial.actions)
             raise ValueError(f"as_gym: actions must have the same shape in all trials, {self._shape}, got {got}")
@@ -80,12 +80,12 @@ class BeliefEnv(gymnasium.Env[dict[str, Array], int]):
         return self._next(), now.reward(index), False, len(self._taken) >= self._steps, info
 
     def _next(self) -> dict[str, Array]:
-        """Begin the next round, and return what is observed of it."""
+        """Begin the next round, and return its observation."""
         self._now = now = self._trial.step(np.array(self._taken, dtype=np.intp))
-        seen = {"actions": np.array(self._trial.actions, dtype=np.float64)}
+        observation = {"actions": np.array(self._trial.actions, dtype=np.float64)}
         if self._points is not None:
-            return seen | {"points": np.array(now.belief.sample(self._points, self._draws), dtype=np.float64)}
-        return seen | {"mean": np.array(now.belief.mean()), "cov": np.array(now.belief.cov())}
+            return observation | {"points": np.array(now.belief.sample(self._points, self._draws), dtype=np.float64)}
+        return observation | {"mean": np.array(now.belief.mean()), "cov": np.array(now.belief.cov())}
 
     def _round(self) -> Round:
         if self._now is None:

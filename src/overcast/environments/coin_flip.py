@@ -16,10 +16,10 @@ from overcast.features import Bilinear
 
 @dataclass(frozen=True)
 class CoinFlip(VectorEnvironment):
-    """c_t ~ Bernoulli(p), f(0, c) = c and f(1, c) = 1 - c.
+    """A coin flip to guess: c_t ~ Bernoulli(p), f(0, c) = c and f(1, c) = 1 - c.
 
-    Regret against the clairvoyant, who sees c_t, grows linearly for every policy; regret against x*_t need not grow
-    so. Both outcomes of the coin and both actions are unit vectors, so f is bilinear: vec(x c^T)^T (0, 1, 1, 0).
+    Regret against the clairvoyant, who sees c_t, grows linearly for every policy; regret against x*_t need not. Both
+    outcomes of the coin and both actions are unit vectors, so f is bilinear: vec(x c^T)^T (0, 1, 1, 0).
 
     Parameters
     ----------

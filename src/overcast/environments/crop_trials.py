@@ -22,25 +22,25 @@ BELIEF: BeliefKind = "centred"
 
 
 class CropTrials(VectorEnvironment):
-    """f(x, w) = w^T W V_x, the yield of variety x in the season w of a random site and year.
+    """Crop varieties: f(x, w) = w^T W V_x is the yield of variety x in the season w of a random site and year.
 
-    The context is w^T W, of dimension q. `belief` says what is known about it before the season:
+    The context is w^T W, of dimension q. `belief` selects the belief about it before the season:
 
     - `"centred"`: mu_t = N(w, S) is centred on the recorded season w, as in the paper, and c_t is a draw from mu_t. S
       holds the variances of the factors at this site over the years.
     - `"forecast"`: c_t is the recorded season w, and mu_t = N(w + e_t, S) is centred on a forecast with the error
       e_t ~ N(0, S). c_t ~ mu_t then holds under a flat prior.
-    - `"climatology"`: c_t is the recorded season, and mu_t holds earlier seasons of the site, all equally likely. Like
-      any climatology, it need not contain the season that comes.
+    - `"climatology"`: c_t is the recorded season, and mu_t is uniform on earlier seasons of the site, and may exclude
+      the coming one.
 
     Parameters
     ----------
     varieties : (k, q) V, the actions
-    weather : (n, p) factors w of the site-years, including those that tell the sites apart
+    weather : (n, p) factors w of the site-years, including site indicators
     loading : (p, q) W
     sites : (n,) the site of each site-year, a number or a name
     noise_values : (m,) values of epsilon_t, of mean zero and all equally likely
-    belief : what is known before the season
+    belief : the kind of belief before the season
     climate : (n, s, p) factors of s earlier seasons for each site-year; only for the climatology
 
     Examples
@@ -108,7 +108,7 @@ class _CropTrials(Trials):
         self._by_context = np.ascontiguousarray(env.varieties.T)
         groups = [env.weather[env.sites == site] for site in range(int(env.sites.max()) + 1)]
         scaled = [group.std(axis=0)[:, None] * env.loading for group in groups]
-        self._roots = np.stack([root(one.T @ one) for one in scaled])  # (sites, q, q) A with A A^T = W^T S W
+        self._roots = np.stack([root(group.T @ group) for group in scaled])  # (sites, q, q) A with A A^T = W^T S W
         self._climate = None
         if env.climate is not None:
             self._climate = Catalogue([Ensemble(seasons @ env.loading) for seasons in env.climate])
@@ -131,7 +131,7 @@ class _CropTrials(Trials):
         if self._climate is not None:
             return recorded, self._climate.pick(season)
         roots = self._roots[self._env.sites[season]]
-        off = recorded + (roots @ self._errors.next()[..., None])[..., 0]
+        perturbed = recorded + (roots @ self._errors.next()[..., None])[..., 0]
         if self._env.belief == "centred":
-            return off, CorrelatedStack(recorded, roots)
-        return recorded, CorrelatedStack(off, roots)
+            return perturbed, CorrelatedStack(recorded, roots)
+        return recorded, CorrelatedStack(perturbed, roots)

@@ -1,4 +1,4 @@
-"""A reward function that turns while the learner learns it."""
+"""A reward function that rotates over time."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from overcast.features import Bilinear
 
 @dataclass(frozen=True)
 class Drifting(VectorEnvironment):
-    """f_t(x, c) = x^T Theta_t c with theta_t = cos(speed t) a + sin(speed t) b and mu_t = N(m_t, variance I).
+    """Drifting rewards f_t(x, c) = x^T Theta_t c, theta_t = cos(speed t) a + sin(speed t) b, mu_t = N(m_t, variance I).
 
-    a and b are random, orthogonal and of norm one, so theta_t turns in a plane and keeps its norm. Actions and the
+    a and b are random, orthogonal and of norm one, so theta_t rotates in a plane and keeps its norm. Actions and the
     centres m_t are standard normal, and epsilon_t is normal. Regret compares with x*_t, the best action under the f_t
     of the same round. No theorem of the paper holds here unless `speed` is zero.
 
@@ -29,7 +29,7 @@ class Drifting(VectorEnvironment):
     dim : dimension of actions and of contexts, 2 or more
     noise : standard deviation of the reward noise
     variance : variance of the context around its forecast
-    speed : angle in radians by which theta turns each round; with 0 theta stays the same
+    speed : angle in radians by which theta rotates each round; 0 for a constant theta
 
     Examples
     --------

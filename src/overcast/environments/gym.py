@@ -1,4 +1,4 @@
-"""Environments as Gymnasium has them, and back. Gymnasium is loaded when it is asked for (extra `gym`)."""
+"""Convert environments to Gymnasium's, and back. Gymnasium is imported on use (extra `gym`)."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def as_gym(env: Environment, steps: int = 1000, points: int | None = None) -> Be
 
     An observation is a dictionary of arrays: `actions` (k, a), the vectors of the actions in this trial, and what is
     known about the context: `mean` (c,) and `cov` (c, c) of the belief, or `points` (n, c) drawn from it.
-    `gymnasium.wrappers.FlattenObservation` makes one vector of them, in the order of their names. The belief itself is
-    the attribute `belief`.
+    `gymnasium.wrappers.FlattenObservation` concatenates them in the order of their names. The belief itself is the
+    attribute `belief`.
 
-    An action is the index of a row of `actions`. Its reward is y_t, with noise. `step` tells in `info` what has become
-    of the round: `context` (c,), `rewards` (k,) without noise and `expected` (k,). Regret, equation (1) of the
-    paper, is rewards[expected.argmax()] - rewards[action].
-    The seed given to `reset` decides on all that follows, episodes without a seed of their own included.
+    An action is the index of a row of `actions`. Its reward is y_t, with noise. The `info` of `step` holds the realised
+    `context` (c,), `rewards` (k,) without noise and `expected` (k,). Regret, equation (1) of the paper, is
+    rewards[expected.argmax()] - rewards[action].
+    The seed given to `reset` determines everything after it, including later episodes without a seed.
 
     Parameters
     ----------
@@ -63,11 +63,11 @@ def as_gym(env: Environment, steps: int = 1000, points: int | None = None) -> Be
 def from_gym(env: Env[Any, Any]) -> Environment:
     """Return a Gymnasium environment with finitely many actions as an environment to simulate in.
 
-    What `as_gym` made becomes the environment that it was made of. Any other one must have `Discrete` actions, which
-    become unit vectors, and observations in a `Box`, which become contexts known exactly. Each step is a round; an
-    episode that ends is followed by the next one. Gymnasium tells the reward of one action only, so each round is
-    tried with every action on a copy of `env`. What it pays counts as f(x, c_t): noise, if there is any, cannot be
-    told apart, and regret then compares with the luckiest action.
+    The result of `as_gym` becomes the original environment again. Any other `env` must have `Discrete` actions, which
+    become unit vectors, and observations in a `Box`, which become contexts known exactly. Each step is a round; the
+    next episode follows the end of one. Gymnasium returns the reward of one action only, so each round tries every
+    action on a copy of `env`. Its rewards count as f(x, c_t), including any noise; regret then compares with the
+    luckiest action.
 
     Examples
     --------
@@ -95,6 +95,8 @@ def from_gym(env: Env[Any, Any]) -> Environment:
 
 
 class _FromGym:
+    """A Gymnasium environment as an `Environment`."""
+
     def __init__(self, env: Env[Any, Any]) -> None:
         self._env = env
 
@@ -103,25 +105,27 @@ class _FromGym:
 
 
 class _GymTrial:
+    """A trial that tries each action on a copy of a Gymnasium environment."""
+
     def __init__(self, env: Env[Any, Any], seed: int) -> None:
         space: Any = env.action_space
         self._first, self.actions = int(space.start), np.eye(int(space.n))
         self._env = env
-        self._seen = _context(env.reset(seed=seed)[0])
-        self._tried: list[tuple[Env[Any, Any], Array]] = []
+        self._context = _context(env.reset(seed=seed)[0])
+        self._outcomes: list[tuple[Env[Any, Any], Array]] = []
 
     def step(self, past: NDArray[np.intp]) -> Round:
         if len(past):
-            self._env, self._seen = self._tried[past[-1]]
-        self._tried, rewards = [], np.empty(len(self.actions))
+            self._env, self._context = self._outcomes[past[-1]]
+        self._outcomes, rewards = [], np.empty(len(self.actions))
         for index in range(len(self.actions)):
             env = copy.deepcopy(self._env)
             observation, reward, terminated, truncated, _ = env.step(self._first + index)
             if terminated or truncated:
                 observation, _ = env.reset()
-            self._tried.append((env, _context(observation)))
+            self._outcomes.append((env, _context(observation)))
             rewards[index] = reward
-        return Round(PointMass(self._seen), self._seen, rewards, rewards, 0.0)
+        return Round(PointMass(self._context), self._context, rewards, rewards, 0.0)
 
 
 def _context(observation: Any) -> Array:

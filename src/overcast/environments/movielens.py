@@ -22,11 +22,11 @@ ROWS = 512
 
 
 class MovieLens(VectorEnvironment):
-    """c_t is a random user and mu_t the users of the same group; f(m, u) is v_u . w_m rounded to half-integers.
+    """Movies for users: c_t is a random user, mu_t the users of the same group, f(m, u) = v_u . w_m in half-integers.
 
-    Ratings stay between 0 and 5. Because of the rounding they are not quite linear in vec(w_m v_u^T), so a linear model
-    is misspecified, as it is in the paper. The paper does not state the noise. Here epsilon_t is one of `noise_values`,
-    and zero for movies whose rating it would take off the scale.
+    Ratings are clipped to [0, 5]. Rounding makes them slightly nonlinear in vec(w_m v_u^T), so a linear model is
+    misspecified, as in the paper. The paper does not state the noise. Here epsilon_t is one of `noise_values`, and zero
+    for movies whose rating would leave the scale.
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ class _MovieLensTrials(Trials):
         self.actions = env.movies
         self._halves = _in_halves(env)
         members = [np.flatnonzero(env.groups == group) for group in range(int(env.groups.max()) + 1)]
-        self._expected = np.stack([self._halves[own].mean(axis=0, dtype=np.float64) / 2.0 for own in members])
-        self._catalogue = Catalogue([Ensemble(env.users[own]) for own in members])
+        self._expected = np.stack([self._halves[users].mean(axis=0, dtype=np.float64) / 2.0 for users in members])
+        self._catalogue = Catalogue([Ensemble(env.users[users]) for users in members])
         users, epsilon = zip(*(rng.spawn(2) for rng in rngs), strict=True)
         self._users = Stream(users, 1, normal=False)
         self._epsilon = Stream(epsilon, 1, normal=False)
@@ -77,7 +77,7 @@ class _MovieLensTrials(Trials):
         group = env.groups[user]
         rewards = self._halves[user] / 2.0
         drawn = env.noise_values[self._epsilon.pick(len(env.noise_values))]
-        # A rating plus the drawn value stays on the scale if the rating lies between these two.
+        # Adding the drawn value keeps ratings between these two on the scale.
         low, high = LOWEST - drawn, HIGHEST - drawn
         kept = (rewards >= low[:, None]) & (rewards <= high[:, None])
         epsilon = np.where(kept, drawn[:, None], 0.0)
@@ -85,7 +85,7 @@ class _MovieLensTrials(Trials):
 
 
 def _in_halves(env: MovieLens) -> NDArray[np.int8]:
-    """Return twice the rating of every movie by every user, (n, k), as bytes, which take an eighth of the memory."""
+    """Return twice the rating of every movie by every user, (n, k), as int8, an eighth of the memory of floats."""
     out = np.empty((len(env.users), len(env.movies)), dtype=np.int8)
     table = np.ascontiguousarray(2.0 * env.movies.T)
     for at in range(0, len(out), ROWS):

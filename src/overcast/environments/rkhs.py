@@ -1,4 +1,4 @@
-"""Rewards from the Hilbert space of a kernel."""
+"""Random reward functions from the Hilbert space of a kernel."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from overcast.kernels.embeddings import Embeddings
 
 @dataclass(frozen=True)
 class RKHS(VectorEnvironment):
-    """f = sum_i alpha_i k(x_i, c_i, ., .) with ||f|| = 1, and mu_t = N(m_t, s_t^2 I).
+    """A random function of a kernel: f = sum_i alpha_i k(x_i, c_i, ., .) with ||f|| = 1, and mu_t = N(m_t, s_t^2 I).
 
     Actions, the points of the expansion and the centres m_t are uniform on the unit cube, alpha is normal, and s_t is
     one of `deviations`. Some forecasts are sharper than others, so the best action depends on more than the mean of
@@ -90,7 +90,7 @@ class _RKHSTrials(Trials):
         self._epsilon = Stream(epsilon, 1)
 
     def _prepare(self, draws: Array) -> Array:
-        """Return centres, deviations, contexts, rewards and expected rewards of n rounds side by side, (r, n, ...)."""
+        """Return centres, deviations, contexts, rewards and expected rewards of n rounds, concatenated, (r, n, ...)."""
         c, deviations = self._env.context_dim, np.array(self._env.deviations)
         centre = ndtr(draws[..., :c])
         deviation = deviations[(ndtr(draws[..., c : c + 1]) * len(deviations)).astype(np.intp)]
@@ -111,7 +111,7 @@ class _RKHSTrials(Trials):
 
 
 class _Function:
-    """A random function of unit norm, at the actions of one trial, that can be averaged over beliefs."""
+    """A random function of unit norm at the actions of one trial, with expectations under beliefs."""
 
     def __init__(self, env: RKHS, actions: Array, rng: np.random.Generator) -> None:
         at = rng.random((env.points, env.action_dim)), rng.random((env.points, env.context_dim))

@@ -17,7 +17,7 @@ from overcast.features import Quadratic
 
 @dataclass(frozen=True)
 class Synthetic(VectorEnvironment):
-    """f(x, c) = sum_i (x_i - c_i)^2 with mu_t = N(m_t, variance I).
+    """Quadratic rewards f(x, c) = sum_i (x_i - c_i)^2 with mu_t = N(m_t, variance I).
 
     Actions and the centres m_t are standard normal; epsilon_t is normal.
 
@@ -71,10 +71,10 @@ class _SyntheticTrials(Trials):
         """Return the factors of the realised and the expected reward, shape (r, n, 2, 2 + dim)."""
         d, variance = self._env.dim, self._env.variance
         centre = draws[..., :d]
-        both = np.stack([centre + math.sqrt(variance) * draws[..., d:], centre], axis=-2)
-        out = np.ones((*both.shape[:-1], 2 + d))
-        out[..., 1:-1] = both
-        out[..., -1] = np.vecdot(both, both)
+        points = np.stack([centre + math.sqrt(variance) * draws[..., d:], centre], axis=-2)
+        out = np.ones((*points.shape[:-1], 2 + d))
+        out[..., 1:-1] = points
+        out[..., -1] = np.vecdot(points, points)
         out[..., 1, -1] += d * variance
         return out
 

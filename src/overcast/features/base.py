@@ -43,15 +43,15 @@ class FeatureMap(ABC):
 
     @abstractmethod
     def _design(self, a: int, c: int) -> Design:
-        """Return the design for dimensions that fit."""
+        """Return the design for checked dimensions."""
 
     def widened(self, a: int) -> FeatureMap:
-        """Return the map for actions with more entries than before, `a`; only a map that gives each a block has one."""
+        """Return the map for longer action vectors, of `a` entries; only `Disjoint` has one."""
         got = f"got vectors of {a}; only Disjoint opens a block for each action"
         raise ValueError(f"{type(self).__name__}: actions must have vectors of the length that they had, {got}")
 
     def silent(self, actions: Vectors) -> Indices:
-        """Return which actions (k, a) have no features in any context; none unless the map knows better."""
+        """Return the actions (k, a) whose features are zero in every context; none by default."""
         return np.empty(0, dtype=np.intp)
 
     def names(self, actions: Sequence[str], contexts: Sequence[str]) -> list[str]:
@@ -88,6 +88,7 @@ class FeatureMap(ABC):
         return self._of_all(actions, belief, _check.samples(type(self).__name__, samples), rng)
 
     def _of_all(self, actions: ArrayLike, belief: Belief, samples: int | None = None, rng: Any = None) -> Array:
+        """Return the expected or sampled features of all actions, (k, d)."""
         name = type(self).__name__
         actions = _check.array(name, "actions", actions, ("k", "a"))
         if not isinstance(belief, Belief):
@@ -97,7 +98,7 @@ class FeatureMap(ABC):
 
 
 def no_closed_form(features: FeatureMap, belief: object) -> NoClosedForm:
-    """Return the error that tells the user to pass `samples=`."""
+    """Return the error for an expectation without a closed form; it suggests `samples=`."""
     return NoClosedForm(
         f"{type(features).__name__}: the expectation under {type(belief).__name__} has no exact form that can be "
         "computed; pass samples= to average over draws"
@@ -111,7 +112,7 @@ def check_map(owner: str, features: object) -> None:
 
 
 def check_hashable(owner: str, kernel: object) -> None:
-    """Raise TypeError unless this is a kernel of actions and contexts that can be hashed."""
+    """Raise TypeError unless this is a hashable kernel of actions and contexts."""
     check_joint(owner, kernel)
     try:
         hash(kernel)

@@ -1,4 +1,4 @@
-"""Maps of any form, such as a function: their points write out the features of all actions."""
+"""Maps of any form, such as a function: their points hold the features of all actions explicitly."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from overcast.features.design import Design, DesignPoints, Index, Row, View, pic
 
 
 class WeightedContexts(NamedTuple):
-    """Contexts (n, c) with weights (n,) that stand for a belief; weights are None for draws, which weigh the same."""
+    """Contexts (n, c) with weights (n,) in place of a belief; weights are None for draws, which are equally likely."""
 
     contexts: Array
     weights: Array | None
 
 
 class Prepared:
-    """Expectations of phi(x, .) for fixed actions (k, a); here from weighted contexts."""
+    """Computes expectations of phi(x, .) for fixed actions (k, a); here from weighted contexts."""
 
     def __init__(self, features: Dense, actions: Array, c: int) -> None:
         self._features, self._actions = features, actions
@@ -38,7 +38,7 @@ class Prepared:
         return np.asarray(phi.mean(axis=1) if weights is None else np.einsum("knd,n->kd", phi, weights))
 
     def deviations(self, belief: Belief, excess: float, which: slice = slice(None)) -> Array:
-        """Return A (k, n, d) with A_k^T A_k = Cov(phi) of some actions, from contexts that stand for the belief."""
+        """Return A (k, n, d) with A_k^T A_k = Cov(phi) of some actions, from `stand_in` contexts of the belief."""
         points, weights = belief.stand_in()
         phi = self._features._evaluate(self._actions[which], points)
         centred = phi - (weights[:, None] * phi).sum(axis=1, keepdims=True)
@@ -48,9 +48,8 @@ class Prepared:
 class Dense(FeatureMap):
     """A map of any form.
 
-    Expectations are exact if the belief has finite support. A map that knows more expectations overrides `_embed` and
-    `_embed_draws`, which return what they need to know of a belief, and `_prepare`, whose result combines that with
-    fixed actions.
+    Expectations are exact if the belief has finite support. A map with closed forms for more beliefs overrides `_embed`
+    and `_embed_draws`, which summarise a belief, and `_prepare`, whose result combines the summary with fixed actions.
 
     Examples
     --------
@@ -68,11 +67,11 @@ class Dense(FeatureMap):
         return WeightedContexts(*finite)
 
     def _embed_draws(self, draws: Array, a: int) -> Any:
-        """Return the same for the empirical distribution of draws (n, c)."""
+        """Summarise the empirical distribution of draws (n, c)."""
         return WeightedContexts(draws, None)
 
     def _prepare(self, actions: Array, c: int) -> Prepared:
-        """Return the object that gives the expectations for checked actions (k, a) in every round."""
+        """Return an object that computes the expectations for checked actions (k, a) in every round."""
         return Prepared(self, actions, c)
 
     def _design(self, a: int, c: int) -> DenseDesign:
@@ -116,9 +115,9 @@ class Function(Dense):
 
 
 class DenseDesign(Design):
-    """The terms of a view are what the map needs to know of a belief, or a list of that for several."""
+    """The design of a `Dense` map. The terms of a view are the map's summary of a belief, or a list for several."""
 
-    stacks = False  # the features of all actions under many beliefs would take too much room
+    stacks = False  # the features of all actions under many beliefs would take too much memory
 
     def __init__(self, features: Dense, a: int, c: int) -> None:
         super().__init__(features, a, c)
@@ -129,34 +128,38 @@ class DenseDesign(Design):
         return DensePoints(self.map, np.asarray(vectors), self._context_dim)
 
     def _expected(self, beliefs: Beliefs) -> Any:
-        found = [self.map._embed(belief, self._action_dim) for belief in beliefs.singles()]
-        return found if beliefs.leading else found[0]
+        summaries = [self.map._embed(belief, self._action_dim) for belief in beliefs.singles()]
+        return summaries if beliefs.leading else summaries[0]
 
     def _sampled(self, beliefs: Beliefs, samples: int, rng: Any) -> Any:
         each = zip(beliefs.singles(), rng if beliefs.leading else [rng], strict=True)
-        found = [self.map._embed_draws(belief.sample(samples, own), self._action_dim) for belief, own in each]
-        return found if beliefs.leading else found[0]
+        summaries = [
+            self.map._embed_draws(belief.sample(samples, generator), self._action_dim) for belief, generator in each
+        ]
+        return summaries if beliefs.leading else summaries[0]
 
 
 class DensePoints(DesignPoints):
-    """The features of all actions, written out for each belief. Covariances come from contexts that stand for it."""
+    """The features of all actions, computed for each belief. Covariances come from its `stand_in` contexts."""
 
     def __init__(self, features: Dense, vectors: Array, c: int) -> None:
         super().__init__(vectors)
         sets = vectors if vectors.ndim > 2 else [vectors]
-        self._prepared = [features._prepare(own, c) for own in sets]  # of each trial, or one for all
+        self._prepared = [features._prepare(actions, c) for actions in sets]  # of each trial, or one for all
         self._latest: tuple[Any, Array] | None = None  # the latest terms asked about, and psi
 
-    def _each(self, several: bool, compute: Callable[..., Array], *given: Iterable[Any]) -> Array:
-        """Return `compute(prepared, *given)`, or that of each of several beliefs, stacked."""
+    def _each(self, several: bool, compute: Callable[..., Array], *arguments: Iterable[Any]) -> Array:
+        """Return `compute(prepared, *arguments)`, stacked over beliefs if there are several."""
         prepared = self._prepared if len(self._prepared) > 1 else repeat(self._prepared[0])
-        found = [compute(*own) for own in zip(prepared, *given, strict=False)]
-        return np.stack(found) if several else found[0]
+        results = [compute(*entries) for entries in zip(prepared, *arguments, strict=False)]
+        return np.stack(results) if several else results[0]
 
     def features(self, terms: Any) -> Array:
         if self._latest is None or self._latest[0] is not terms:
             several = isinstance(terms, list)
-            psi = self._each(several, lambda prepared, own: prepared.expected(own), terms if several else [terms])
+            psi = self._each(
+                several, lambda prepared, summary: prepared.expected(summary), terms if several else [terms]
+            )
             self._latest = terms, psi
         return self._latest[1]
 
@@ -168,9 +171,9 @@ class DensePoints(DesignPoints):
         return np.asarray(np.vecdot(psi @ M, psi))
 
     def context_variance(self, view: View, M: Array) -> Array:
-        def variance(prepared: Prepared, belief: Belief, own: Array) -> Array:
+        def variance(prepared: Prepared, belief: Belief, matrix: Array) -> Array:
             away = prepared.deviations(belief, view.excess)
-            return np.asarray(np.vecdot(away @ own, away).sum(axis=-1))
+            return np.asarray(np.vecdot(away @ matrix, away).sum(axis=-1))
 
         return self._each(bool(view.beliefs.leading), variance, view.beliefs.singles(), M if M.ndim > 2 else repeat(M))
 
@@ -180,8 +183,8 @@ class DensePoints(DesignPoints):
             return folded(away.T @ away)
 
         psi, several = self.features(view.terms), bool(view.beliefs.leading)
-        # A copy: a decision may wait long for its reward, and a slice would keep the features of all actions in memory.
-        own = np.array(pick(psi, index, psi.shape[:-2]))
+        # A copy: a decision may wait long for its reward, and a slice would keep all actions' features in memory.
+        features = np.array(pick(psi, index, psi.shape[:-2]))
         if not cov:
-            return Row(own)
-        return Row(own, self._each(several, covariance, view.beliefs.singles(), np.atleast_1d(index)))
+            return Row(features)
+        return Row(features, self._each(several, covariance, view.beliefs.singles(), np.atleast_1d(index)))

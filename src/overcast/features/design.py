@@ -1,4 +1,4 @@
-"""The contract of a design: it turns beliefs into views and actions into points, as linear algebra needs them."""
+"""The contract of a design: it turns beliefs into views and actions into points for linear algebra."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ T = TypeVar("T", bound=np.generic)
 
 
 class View(NamedTuple):
-    """One belief, or several, in the form that a design computes with.
+    """One belief, or several, in the form that a design needs.
 
-    terms : the expected features of any action are linear in these; each design has its own form of them
-    beliefs : the beliefs themselves; their covariance is computed only on demand
-    excess : variance that sampling adds to the features, as a share of the variance they have anyway
+    terms : the design's form of the belief, in which expected features are linear
+    beliefs : the beliefs, whose covariance is computed on demand
+    excess : variance that sampling adds to the features, as a share of their variance under the belief
 
     The leading axes are those of the beliefs: none for one belief, (r,) for one belief of each of r trials, (n,) for n
-    beliefs that one bandit is asked about.
+    beliefs of one question.
 
     Examples
     --------
@@ -45,18 +45,18 @@ class View(NamedTuple):
     excess: float = 0.0
 
     def each(self) -> list[View]:
-        """Return the view of each of several beliefs."""
-        both = zip(self.terms, self.beliefs.singles(), strict=True)
-        return [View(terms, belief, self.excess) for terms, belief in both]
+        """Split the view of several beliefs into one view each."""
+        pairs = zip(self.terms, self.beliefs.singles(), strict=True)
+        return [View(terms, belief, self.excess) for terms, belief in pairs]
 
 
 class Row(NamedTuple):
-    """The features of one action under a belief, as a fit takes them.
+    """The features of one action under a belief, the input of a fit.
 
     psi : (..., d) expected features; only those of the action's block if the map has blocks
     cov : (..., d (d + 1) / 2) their covariance under the belief, folded (`_linalg.folded`); None unless requested
     block : (...) number of the block; None if the map has no blocks
-    seen : moments of the context terms under the belief, from which standard features follow; None without those
+    seen : moments of the context terms under the belief, which define standard features; None without those
 
     Examples
     --------
@@ -70,10 +70,10 @@ class Row(NamedTuple):
     seen: Moments | None = None
 
     def split(self) -> list[Row]:
-        """Return the rows of a stack, with a leading axis n, one by one."""
+        """Split a stack of n rows into a list."""
         n = len(self.psi)
         each = [[None] * n if part is None else list(part) for part in self[:3]]
-        seen = [None] * n if self.seen is None else [Moments(*both) for both in zip(*self.seen, strict=True)]
+        seen = [None] * n if self.seen is None else [Moments(*pair) for pair in zip(*self.seen, strict=True)]
         return [Row(*parts) for parts in zip(*each, seen, strict=True)]
 
 
@@ -99,9 +99,9 @@ class Design(ABC):
     shape: tuple[int, ...]
     #: shape of the terms of one belief if the features of any action are linear in them; None for maps of any form
     terms_shape: tuple[int, ...] | None = None
-    #: whether rows of many beliefs are cheaper at once than one by one
+    #: whether rows of many beliefs are cheaper together than one by one
     stacks: bool = True
-    #: number of context terms that standard features follow from; 0 if features are taken as they are
+    #: number of context terms behind standard features; 0 without standard features
     terms: int = 0
 
     def __init__(self, features: FeatureMap, a: int, c: int) -> None:
@@ -115,13 +115,13 @@ class Design(ABC):
 
     @abstractmethod
     def at(self, vectors: Vectors) -> DesignPoints:
-        """Prepare actions (k, a), or (r, k, a) if each of r trials has its own."""
+        """Prepare actions (k, a), or (r, k, a) for r trials with different actions."""
 
     def view(self, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> View:
         """Return the view of beliefs: exact, or of the empirical distribution of `samples` fresh draws."""
         if samples is None:
             return View(self._expected(beliefs), beliefs)
-        # The average over draws differs from the expectation by a variance of its own.
+        # The average over draws has a variance about the expectation.
         return View(self._sampled(beliefs, samples, rng), beliefs, 1.0 / samples)
 
     @abstractmethod
@@ -133,43 +133,42 @@ class Design(ABC):
         """Return the terms of a view, averaged over draws."""
 
     def standard(self, reference: Vectors) -> Design:
-        """Return the design whose action terms are standard for the actions (k, a) or (r, k, a) of a reference set.
+        """Return a design whose action terms are standardised on a reference set of actions, (k, a) or (r, k, a).
 
-        Its `frame` does the same for contexts. A map of any form is returned as it is: its features are taken to be of
-        one size.
+        Its `frame` standardises contexts. A map of any form returns itself: its features count as standard.
         """
         return self
 
     def moments(self, view: View) -> Moments | None:
-        """Return mean and variance of the context terms under the belief; None if standard features need none."""
+        """Return mean and variance of the context terms under the belief, None without standard features."""
         return None
 
     def frame(self, moments: Moments) -> Frame:
-        """Return standard features for contexts with these moments."""
+        """Return the frame that standardises features for contexts with these moments."""
         raise NotImplementedError
 
     def through(self, view: View, frame: Frame) -> View:
-        """Return the view whose features are standard ones."""
+        """Convert a view to standard features."""
         raise NotImplementedError
 
     def coefficients(self, frame: Frame | None) -> Array | None:
-        """Return the matrix that turns the map's features into standard ones, (..., d, d); None if they are equal."""
+        """Return the matrix from the map's features to standard ones, (..., d, d), None for the identity."""
         return None
 
     def alike(self, other: Design) -> bool:
-        """Return whether rows of two designs of one map can be added: True unless their standard features differ."""
+        """Return whether two designs of one map have the same standard features, so that their rows can be added."""
         return True
 
 
 class DesignPoints(Points, ABC):
     """k actions, prepared for questions about their expected features psi = E_mu[phi(x, c)]; `Design.at` returns it.
 
-    Actions are (k, a), or (r, k, a) if each of r trials has its own. Answers have the leading axes of the view, then k.
+    Actions are (k, a), or (r, k, a) for r trials. Answers have the leading axes of the view, then k.
     """
 
     @abstractmethod
     def features(self, terms: Any) -> Array:
-        """Return psi of all actions, written out, shape (..., k, d), from the terms of a view."""
+        """Return psi of all actions, shape (..., k, d), from the terms of a view."""
 
     @abstractmethod
     def along(self, view: View, theta: Array) -> Array:
@@ -191,10 +190,10 @@ class DesignPoints(Points, ABC):
     def row(self, view: View, index: Index, cov: bool) -> Row:
         """Return the features of the chosen action, with their covariance if `cov` is set.
 
-        index : of one action; (r,) of one in each trial; or (n,) of one for each of n beliefs
+        index : index of the action; (r,) or (n,) for one in each trial or under each belief
         """
 
 
 def pick(table: NDArray[T], index: Index, leading: tuple[int, ...]) -> NDArray[T]:
-    """Return the rows of chosen actions: from one table (k, ...) for all trials, or from one per trial (r, k, ...)."""
+    """Return the rows of chosen actions from a table (k, ...), or from one table per trial (r, k, ...)."""
     return np.asarray(table[index] if not leading else table[np.arange(leading[0]), index])

@@ -19,11 +19,11 @@ from overcast.features.linear import Bilinear
 from overcast.features.standard import (
     Frame,
     Moments,
+    add_near_constant,
+    compress_diagonal,
     constant_of_moments,
-    full,
-    nearly,
-    of_moments,
-    slim,
+    expand_diagonal,
+    side_of_moments,
     variety,
 )
 
@@ -35,9 +35,9 @@ _CONTEXT = Bilinear()
 class Disjoint(FeatureMap):
     """phi(x_i, c) holds c in block i and zeros elsewhere, d = k * c: the `k` actions share no parameters.
 
-    Actions are the k unit vectors (`numpy.eye(k)`); a bandit turns a list of names into them. Add a constant entry to
-    the context for an intercept. `LinearModel` stores one matrix per block, so a round costs k * c^2, not (k * c)^2. If
-    it learns noise and ridge, all blocks share them.
+    Actions are the k unit vectors (`numpy.eye(k)`), which a bandit assigns to a list of names. Add a constant entry to
+    the context for an intercept. `LinearModel` stores one matrix per block, so a round costs k * c^2, not (k * c)^2.
+    All blocks share learnt noise and ridge.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class Disjoint(FeatureMap):
 
 
 class DisjointDesign(Design):
-    """The terms of a view are E[c], shape (..., c): the features of every action, each in its own block."""
+    """The design of `Disjoint`. The terms of a view are E[c], shape (..., c), the features of each action's block."""
 
     def __init__(self, features: Disjoint, c: int, standard: bool = False) -> None:
         super().__init__(features, features.k, c)
@@ -105,8 +105,8 @@ class DisjointDesign(Design):
         return Moments(view.terms, np.broadcast_to(view.beliefs.variance() * (1.0 + view.excess), view.terms.shape))
 
     def frame(self, moments: Moments) -> Frame:
-        matrix, one, _ = nearly(of_moments(moments), constant_of_moments(moments))
-        matrix = slim(matrix)
+        matrix, one, _ = add_near_constant(side_of_moments(moments), constant_of_moments(moments))
+        matrix = compress_diagonal(matrix)
         diversity = np.asarray(variety(moments).mean(axis=-1))
         return Frame(matrix, matrix, np.repeat(one[..., None, :], self.shape[0], axis=-2), diversity)
 
@@ -114,7 +114,7 @@ class DisjointDesign(Design):
         return View(frame.turn_terms(view.terms), view.beliefs, view.excess)
 
     def coefficients(self, frame: Frame | None) -> Array | None:
-        return None if frame is None else full(frame.matrix, frame.one.ndim)
+        return None if frame is None else expand_diagonal(frame.matrix, frame.one.ndim)
 
     def _expected(self, beliefs: Beliefs) -> Array:
         if not beliefs.exact:
@@ -126,7 +126,7 @@ class DisjointDesign(Design):
 
 
 class DisjointPoints(DesignPoints):
-    """The block of each action."""
+    """Actions of `Disjoint`, by their blocks."""
 
     def __init__(self, design: DisjointDesign, vectors: Vectors) -> None:
         super().__init__(vectors)
@@ -151,7 +151,7 @@ class DisjointPoints(DesignPoints):
         return self._of_actions(np.vecdot(upper(M), _covariance(view)[..., None, :]))
 
     def _of_actions(self, by_block: Array) -> Array:
-        """Return the value of each action's block, from (..., blocks) to (..., k)."""
+        """Look up the value of each action's block, (..., blocks) to (..., k)."""
         if self._blocks.ndim == 1:
             return by_block[..., self._blocks]
         return np.take_along_axis(by_block, self._blocks, axis=-1)
@@ -162,5 +162,5 @@ class DisjointPoints(DesignPoints):
 
 
 def _covariance(view: View) -> Array:
-    """Return the covariance of the context, folded, with what sampling adds, (..., c (c + 1) / 2)."""
+    """Return the folded covariance of the context, including the excess by sampling, (..., c (c + 1) / 2)."""
     return folded(_CONTEXT.term_covariance(view.beliefs)) * (1.0 + view.excess)

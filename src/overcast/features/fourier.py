@@ -1,4 +1,4 @@
-"""Fourier features: waves that approximate a stationary kernel, from random frequencies or from quadrature."""
+"""Fourier features, which approximate a stationary kernel, with frequencies at random or from quadrature."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from overcast.kernels.rbf import RBF
 
 # Binary digits of a Sobol point.
 BITS = 30
-# Most features from quadrature: with as many, V^-1 alone holds 100,000,000 numbers.
+# Most features from quadrature, for which V^-1 alone holds 100,000,000 numbers.
 MAX_SIZE = 10_000
-# Kernels whose pieces do not depend on the dimension, so that faults can be reported before it is known.
+# Kernels whose pieces do not depend on the dimension, and can be checked in the constructor.
 PACKAGED = Kernel, Product, JointScaled, JointSum
 
 # A factor and the kernels that it multiplies: one kernel of (x, c), or one of x and one of c.
@@ -42,10 +42,10 @@ class Spectrum(NamedTuple):
 
 
 class Waves(Dense):
-    """phi(x, c) = (amplitude_j cos(w_j^T x + v_j^T c))_j, then the same with sines, d features in all.
+    """A map of cosines and sines: phi(x, c) = (amplitude_j cos(w_j^T x + v_j^T c))_j, then the same with sines.
 
-    With phi_mu the characteristic function of a belief, E_mu[exp(i v^T c)] = phi_mu(v): expectations are exact if it is
-    known, and each context is combined with the frequencies only, not with the actions.
+    Expectations follow from the characteristic function of a belief, E_mu[exp(i v^T c)] = phi_mu(v), at the
+    frequencies, whatever the actions, and are exact if it is known.
     """
 
     @abstractmethod
@@ -91,7 +91,7 @@ class PreparedWaves(Prepared):
         self._table = amplitudes * np.exp(1j * (actions @ w.T))
 
     def expected(self, embedded: Complex) -> Array:
-        """Return the features, given exp(i v_j^T c) or its average: (f,) gives (k, d), (n, f) gives (k, n, d)."""
+        """Return the features from exp(i v_j^T c) or its average: (f,) gives (k, d), (n, f) gives (k, n, d)."""
         f = self._table.shape[1]
         waves = (self._table if embedded.ndim == 1 else self._table[:, None]) * embedded
         out = np.empty((*waves.shape[:-1], self._d))
@@ -101,7 +101,7 @@ class PreparedWaves(Prepared):
 
 
 def pieces(kernel: AnyKernel, a: int) -> list[Piece]:
-    """Return factors and kernels whose products add up to the kernel, for actions in R^a."""
+    """Expand a kernel into a sum of factors times products of kernels, for actions in R^a."""
     if isinstance(kernel, JointScaled):
         return [(kernel.scale * factor, parts) for factor, parts in pieces(kernel.kernel, a)]
     if isinstance(kernel, JointSum):
@@ -174,36 +174,38 @@ class Fourier(Waves):
         return self.n
 
     def _waves(self, a: int, c: int) -> tuple[Array, Array]:
-        found, rng = self._pieces(a), np.random.default_rng(self.seed)
-        counts = _shares(found, self.n // 2)
-        frequencies = [_draw(parts, m, a, c, rng) for (_, parts), m in zip(found, counts, strict=True)]
-        squares = [np.full(m, factor / m) for (factor, _), m in zip(found, counts, strict=True)]
+        terms, rng = self._pieces(a), np.random.default_rng(self.seed)
+        counts = _shares(terms, self.n // 2)
+        frequencies = [_draw(parts, m, a, c, rng) for (_, parts), m in zip(terms, counts, strict=True)]
+        squares = [np.full(m, factor / m) for (factor, _), m in zip(terms, counts, strict=True)]
         return np.concatenate(frequencies), np.concatenate(squares)
 
 
-def _shares(found: list[Piece], m: int) -> list[int]:
-    """Return how many of m frequencies each piece gets: one, and more by its factor, which minimises the error."""
-    factors = np.array([0.0 if all(isinstance(p, Constant) for p in parts) else factor for factor, parts in found])
-    counts = np.ones(len(found), dtype=np.intp)
-    for _ in range(m - len(found)):
+def _shares(terms: list[Piece], m: int) -> list[int]:
+    """Divide m frequencies among the pieces: at least one each, in proportion to factors, to minimise the error."""
+    factors = np.array([0.0 if all(isinstance(p, Constant) for p in parts) else factor for factor, parts in terms])
+    counts = np.ones(len(terms), dtype=np.intp)
+    for _ in range(m - len(terms)):
         counts[np.argmax(factors / counts)] += 1
     return [int(count) for count in counts]
 
 
 def _draw(parts: tuple[Kernel, ...], n: int, a: int, c: int, rng: np.random.Generator) -> Array:
-    """Return n frequencies of (x, c), (n, a + c)."""
+    """Draw n frequencies of (x, c), (n, a + c)."""
     normal = _even_normals(n, a + c, rng)
     columns = [normal] if len(parts) == 1 else np.split(normal, [a], axis=1)
-    return np.concatenate([part.frequencies(own, rng) for part, own in zip(parts, columns, strict=True)], axis=1)
+    return np.concatenate(
+        [part.frequencies(normals, rng) for part, normals in zip(parts, columns, strict=True)], axis=1
+    )
 
 
 def _even_normals(n: int, dim: int, rng: np.random.Generator) -> Array:
-    """Return n standard normal vectors that fill space evenly, (n, dim)."""
+    """Return n standard normal vectors from randomised Sobol points, (n, dim)."""
     from scipy.stats import qmc  # imported here, because it takes longer than the rest of the package
 
     points = qmc.Sobol(dim, scramble=False, bits=BITS).random_base2(math.ceil(math.log2(n)))[:n]
-    # Flipping the same digits of all points makes each of them uniform. SciPy can scramble too, but may do so
-    # differently in another release, and a saved bandit recovers its frequencies from the seed alone.
+    # Flipping the same random digits of all points makes each of them uniform. SciPy's scrambling may change between
+    # releases, but a saved bandit recovers its frequencies from the seed alone.
     flipped = (points * 2**BITS).astype(np.int64) ^ rng.integers(2**BITS, size=dim)
     return np.asarray(ndtri((flipped + 0.5) / 2**BITS))
 
@@ -244,14 +246,14 @@ class QuadratureFourier(Waves):
             self._piece(1)
 
     def _piece(self, a: int) -> tuple[float, list[RBF]]:
-        found = pieces(self.kernel, a)
-        rbfs = [part for _, parts in found for part in parts if isinstance(part, RBF)]
-        if len(found) > 1 or len(rbfs) < len(found[0][1]):
+        terms = pieces(self.kernel, a)
+        rbfs = [part for _, parts in terms for part in parts if isinstance(part, RBF)]
+        if len(terms) > 1 or len(rbfs) < len(terms[0][1]):
             raise TypeError(
                 "QuadratureFourier: kernel must be RBF, a Product of two RBF or a multiple of these, got "
                 f"{_check.short(self.kernel)}; take Fourier or Nystrom"
             )
-        return found[0][0], rbfs
+        return terms[0][0], rbfs
 
     def size(self, a: int, c: int) -> int:
         d: int = self.m ** (a + c)

@@ -1,4 +1,4 @@
-"""Linear and bilinear features: action and context side by side, or multiplied."""
+"""Linear and bilinear features: action and context concatenated, or multiplied."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from overcast.features.separable import Separable
 from overcast.features.standard import (
     Moments,
     Side,
+    add_near_constant,
     constant_of_moments,
     constant_of_vectors,
-    nearly,
-    of_moments,
-    of_vectors,
+    side_of_moments,
+    side_of_vectors,
     variety,
 )
 
 
 @dataclass(frozen=True)
 class Linear(Separable):
-    """phi(x, c) = (x, c), d = a + c.
+    """Linear features phi(x, c) = (x, c), d = a + c.
 
     The context adds the same amount to the reward of every action, so the best action is always the same. If the best
     action depends on the context, take `Bilinear`, `Quadratic` or `Polynomial`. `Polynomial(1)` adds a constant.
@@ -55,18 +55,18 @@ class Linear(Separable):
         return j, m
 
     def standard_actions(self, actions: Array) -> Side:
-        return _beside_one(of_vectors(actions, constant_of_vectors(actions)), -1)
+        return _add_one(side_of_vectors(actions, constant_of_vectors(actions)), -1)
 
     def standard_contexts(self, moments: Moments) -> Side:
-        return _beside_one(of_moments(Moments(moments.mean[..., 1:], moments.variance[..., 1:])), 0)
+        return _add_one(side_of_moments(Moments(moments.mean[..., 1:], moments.variance[..., 1:])), 0)
 
     def actions_change(self, j: Indices) -> Indices:
         return np.flatnonzero(j < j.max())
 
     def constant(self, of_action: Array, of_context: Array, j: Indices, m: Indices) -> Array:
         of_actions, of_contexts = of_action[..., :-1], of_context[..., 1:]
-        none = ~of_actions.any(axis=-1, keepdims=True)  # then a constant among the coordinates of contexts will do
-        of_contexts = of_contexts * none
+        no_constant = ~of_actions.any(axis=-1, keepdims=True)  # then a constant coordinate of contexts serves
+        of_contexts = of_contexts * no_constant
         leading = of_contexts.shape[:-1]
         return np.concatenate([np.broadcast_to(of_actions, (*leading, of_actions.shape[-1])), of_contexts], axis=-1)
 
@@ -85,10 +85,10 @@ class Linear(Separable):
 
 @dataclass(frozen=True)
 class Bilinear(Separable):
-    """phi(x, c) = vec(x c^T), row by row: feature i * c + j is x_i c_j, and d = a * c.
+    """Bilinear features phi(x, c) = vec(x c^T), row by row: feature i * c + j is x_i c_j, and d = a * c.
 
-    The map of the MovieLens and crop experiments (section 5). An action vector of zeros has no features, and its reward
-    counts as zero for ever: give actions an entry that is always 1.
+    The map of the MovieLens and crop experiments (section 5). The features of an action vector of zeros are zero, and
+    so is its estimated reward for ever: give actions an entry that is always 1.
 
     Examples
     --------
@@ -113,10 +113,10 @@ class Bilinear(Separable):
 
     def standard_actions(self, actions: Array) -> Side:
         constant = constant_of_vectors(actions)
-        return nearly(of_vectors(actions, constant), constant)
+        return add_near_constant(side_of_vectors(actions, constant), constant)
 
     def standard_contexts(self, moments: Moments) -> Side:
-        return nearly(of_moments(moments), constant_of_moments(moments))
+        return add_near_constant(side_of_moments(moments), constant_of_moments(moments))
 
     def variety(self, moments: Moments) -> Array:
         return variety(moments)
@@ -131,8 +131,8 @@ class Bilinear(Separable):
         return beliefs.cov()
 
 
-def _beside_one(side: Side, at: int) -> Side:
-    """Return standard terms with a further term, always 1, in the first place (0) or the last (-1)."""
+def _add_one(side: Side, at: int) -> Side:
+    """Add a constant term 1 to standard terms, in the first place (0) or the last (-1)."""
     p = side.one.shape[-1]
     matrix, one = np.zeros((*side.one.shape[:-1], p + 1, p + 1)), np.zeros((*side.one.shape[:-1], p + 1))
     rest = slice(1, None) if at == 0 else slice(None, -1)

@@ -1,4 +1,4 @@
-"""Nystrom features."""
+"""Nystrom features of a kernel, from inducing pairs of action and context."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from overcast.features.dense import Dense, Prepared
 from overcast.kernels.base import AnyKernel, Term
 from overcast.kernels.embeddings import Embeddings
 
-# A pair is left out if the others explain it up to this share of the largest k((x, c), (x, c)): the rest is rounding.
+# A pair is left out if the others explain it up to this share of the largest k((x, c), (x, c)), which is rounding.
 TOLERANCE = 1e-12
-# Largest error that the left-out pairs may have, as a share of the same number; a larger one is not rounding.
+# Largest error of left-out pairs, as a share of the same number; a larger one is not rounding.
 LEFT = 1e-6
 
 
@@ -34,8 +34,8 @@ class Nystrom(Dense):
     phi(x, c)^T phi(x', c') = k if (x, c) or (x', c') is a pair. E_mu[k_P(x, c)] is the sum over the kernel's terms of
     action_kernel(x_p, x) <k_{c_p}, mu>: expectations are exact if the mean embeddings of the context kernels are.
 
-    Choose pairs like those that will occur, e.g. actions with draws of past beliefs. Pairs that follow from others, for
-    instance duplicates, are left out, so d is the number of independent pairs.
+    Choose pairs like those that will occur, e.g. actions with draws of past beliefs. Dependent pairs, such as
+    duplicates, are left out, so d is the number of independent pairs.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class Nystrom(Dense):
 
 
 class _Inducing(NamedTuple):
-    """The independent pairs, the kernel as a sum of products, L, and the contexts embedded for each term."""
+    """The independent pairs, the kernel as a sum of products, its Cholesky factor L, and the embedded contexts."""
 
     actions: Array
     contexts: Array
@@ -120,6 +120,7 @@ class _Inducing(NamedTuple):
 
 @lru_cache(maxsize=64)
 def _inducing(features: Nystrom) -> _Inducing:
+    """Select independent pairs by pivoted Cholesky, and cache the result."""
     actions, contexts = np.array(features.actions), np.array(features.contexts)
     terms = features.kernel.terms(actions.shape[1])
     gram = np.asarray(sum(x._evaluate(actions, actions) * c._evaluate(contexts, contexts) for x, c in terms))

@@ -23,7 +23,7 @@ _ONE = np.ones(1)
 
 @dataclass(frozen=True)
 class Quadratic(Separable):
-    """phi(x, c) = (x_1^2, ..., x_a^2, c_1^2, ..., c_a^2, x_1 c_1, ..., x_a c_a), d = 3a (section 5).
+    """Quadratic features (x_1^2, ..., x_a^2, c_1^2, ..., c_a^2, x_1 c_1, ..., x_a c_a), d = 3a (section 5).
 
     Actions and contexts have the same dimension.
 
@@ -99,17 +99,17 @@ class Polynomial(Separable):
         return _monomials(contexts, self.degree)
 
     def standard_actions(self, actions: Array) -> Side:
-        mean, size, of_each = self._orthonormal(actions)
-        return self._side(of_each @ shifted(mean, size, self.degree))
+        mean, size, polynomials = self._orthonormal(actions)
+        return self._side(polynomials @ shifted(mean, size, self.degree))
 
     def action_basis(self, actions: Array, side: Side) -> tuple[Array, Array, Array]:
-        mean, size, of_each = self._orthonormal(actions)
-        coefficients = products(of_each, exponents(actions.shape[-1], self.degree))
+        mean, size, polynomials = self._orthonormal(actions)
+        coefficients = products(polynomials, exponents(actions.shape[-1], self.degree))
         return mean[..., None, :], size[..., None, :], coefficients.swapaxes(-1, -2)
 
     def standard_action_terms(self, actions: Array, basis: tuple[Array, Array, Array]) -> Array:
         mean, size, coefficients = basis
-        standard = (actions - mean) / size  # in time, lest digits cancel
+        standard = (actions - mean) / size  # first, because expanding the powers would lose digits
         return np.asarray(_monomials(standard, self.degree) @ coefficients)
 
     def standard_contexts(self, moments: Moments) -> Side:
@@ -125,14 +125,14 @@ class Polynomial(Separable):
         return np.flatnonzero(j > 0)
 
     def _orthonormal(self, actions: Array) -> tuple[Array, Array, Array]:
-        """Return mean and size of the coordinates, and polynomials of each that are orthonormal over the actions."""
+        """Return mean and size of each coordinate, and coefficients of polynomials orthonormal over the actions."""
         mean, deviation, largest = actions.mean(axis=-2), actions.std(axis=-2), np.abs(actions).max(axis=-2)
         size = np.where(deviation > math.sqrt(CONSTANT) * largest, deviation, np.where(largest > 0.0, largest, 1.0))
         standard = (actions - mean[..., None, :]) / size[..., None, :]
         return mean, size, orthonormal(standard.swapaxes(-1, -2), self.degree)
 
     def _side(self, of_each: Array) -> Side:
-        """Return the products of polynomials (..., c, n, n) of the coordinates; the first product is 1."""
+        """Return the side whose terms are products of the coordinates' polynomials (..., c, n, n); the first is 1."""
         matrix = products(of_each, exponents(of_each.shape[-3], self.degree))
         one = np.zeros(matrix.shape[:-1])
         one[..., 0] = 1.0
@@ -164,7 +164,7 @@ def _terms(first: Array, second: Array) -> Array:
 
 
 def _of_independent_normal(mean: Array, variance: Array) -> Array:
-    """Return the same as `_of_normal` for a diagonal covariance, of which these are the variances (..., c)."""
+    """Return `_of_normal` for a diagonal covariance with these variances (..., c)."""
     c = mean.shape[-1]
     d = 1 + 2 * c
     out = np.zeros((*mean.shape[:-1], d * d))  # row after row; the next diagonal element is d + 1 places away
@@ -197,7 +197,7 @@ def _of_normal(mean: Array, cov: Array) -> Array:
 def _covariance(beliefs: Beliefs, powers: Powers) -> Array:
     """Return the covariance of the monomials with these exponents (q, c), shape (..., q, q).
 
-    It follows from that of monomials about the mean, which cancels no digits if the zero point is far away.
+    It is computed from monomials about the mean, which loses no digits if the mean is large.
     """
     i, j, _ = triangle(len(powers))
     centred = beliefs.centred()

@@ -16,16 +16,25 @@ from overcast.beliefs._moments import average
 from overcast.beliefs.base import Belief, Beliefs, NoClosedForm
 from overcast.features.base import FeatureMap, no_closed_form
 from overcast.features.design import Design, DesignPoints, Index, Row, View, pick
-from overcast.features.standard import Frame, Moments, Side, full, scaled, slim, stretched, widened
+from overcast.features.standard import (
+    Frame,
+    Moments,
+    Side,
+    compress_diagonal,
+    enlarge_constant,
+    enlarge_constant_term,
+    expand_diagonal,
+    scaled,
+)
 
 # With at most this many terms p, a table stores the p (p + 1) / 2 distinct products z_i z_j of every action, and one
-# matrix product gives the quadratic forms z^T G z of all actions. A larger table takes longer to read than it saves.
+# matrix product gives the quadratic forms z^T G z of all actions. Reading a larger table takes longer than it saves.
 MAX_TABULATED_TERMS = 24
 # Most numbers in a table.
 MAX_TABLE = 4_000_000
-# With at most this many multiplications k d^2, a single bandit works with the features written out: fewer calls.
+# With at most this many multiplications k d^2, a single bandit stores all features, which takes fewer calls.
 MAX_DENSE_WORK = 50_000
-# Standard terms of actions that differ by less, in their own unit, are the same.
+# Tolerance for equal standard terms of actions.
 SAME = 1e-9
 
 
@@ -70,7 +79,7 @@ class Separable(FeatureMap):
         return average(self.context_terms(beliefs.sample(samples, rng)))
 
     def term_covariance(self, beliefs: Beliefs) -> Array:
-        """Return Cov_mu(s(c)), shape (..., q, q); without a closed form, from points that stand for the belief."""
+        """Return Cov_mu(s(c)), shape (..., q, q), from the belief's `stand_in` points without a closed form."""
         if beliefs.certain:
             terms = self.context_terms(beliefs.mean())
             return np.zeros((*terms.shape, terms.shape[-1]))
@@ -84,13 +93,14 @@ class Separable(FeatureMap):
         raise no_closed_form(self, beliefs)
 
     def _covariance_of_stand_in(self, belief: Belief) -> Array:
+        """Return Cov(s(c)) over the belief's `stand_in` points, (q, q)."""
         points, weights = belief.stand_in()
         terms = self.context_terms(points)
         centred = terms - weights @ terms
         return np.asarray((centred * weights[:, None]).T @ centred)
 
     def standard_actions(self, actions: Array) -> Side:
-        """Return standard action terms for actions (..., k, a): here each term is brought to mean square one."""
+        """Standardise action terms on actions (..., k, a), by default to mean square one."""
         return scaled(np.sqrt((self.action_terms(actions) ** 2).mean(axis=-2)))
 
     def action_basis(self, actions: Array, side: Side) -> Any:
@@ -98,11 +108,11 @@ class Separable(FeatureMap):
         return side.matrix.swapaxes(-1, -2)
 
     def standard_action_terms(self, actions: Array, basis: Any) -> Array:
-        """Return the terms of actions (..., k, a) that are standard for those with this basis, (..., k, p)."""
+        """Return standard terms (..., k, p) of actions (..., k, a) in this basis."""
         return np.asarray(self.action_terms(actions) @ basis)
 
     def standard_contexts(self, moments: Moments) -> Side:
-        """Return standard context terms for contexts with these moments: here each is brought to mean square one."""
+        """Standardise context terms for contexts with these moments, by default to mean square one."""
         return scaled(np.sqrt(moments.mean**2 + moments.variance))
 
     def variety(self, moments: Moments) -> Array:
@@ -111,22 +121,22 @@ class Separable(FeatureMap):
         return np.asarray(moments.variance / np.where(square > 0.0, square, 1.0))
 
     def actions_change(self, j: Indices) -> Indices:
-        """Return which features actions change, as places, from the action term j of each (d,)."""
+        """Return the indices of features that vary with the action, from each feature's action term j (d,)."""
         return np.arange(len(j))
 
     def constant(self, of_action: Array, of_context: Array, j: Indices, m: Indices) -> Array:
-        """Return the parameters (..., d) of the function that is 1 everywhere, or nearly so; zeros if there is none.
+        """Return the parameters (..., d) of the function that is 1, at least nearly; zeros if there is none.
 
-        of_action, of_context : (..., p) and (..., q), the same for functions of one side alone
+        of_action, of_context : (..., p) and (..., q), the same for functions of the action or the context alone
         j, m : (d,) `pairs`
         """
         one = of_action.take(j, axis=-1) * of_context.take(m, axis=-1)
-        # Features are products: the constant is one of them only if all of its products are.
+        # The constant is linear in the features only if all products of its terms are features.
         products = np.count_nonzero(of_action, axis=-1) * np.count_nonzero(of_context, axis=-1)
         return np.asarray(one * (np.count_nonzero(one, axis=-1) == products)[..., None])
 
     def silent(self, actions: Vectors) -> Indices:
-        """Return the vectors of zeros whose terms are all zero, so that every product with a context term is."""
+        """Return the indices of zero vectors whose terms are all zero, and with them all features."""
         if isinstance(actions, Units):
             return np.empty(0, dtype=np.intp)
         zero = np.flatnonzero(~actions.any(axis=-1))
@@ -138,8 +148,8 @@ class Separable(FeatureMap):
     def names(self, actions: Sequence[str], contexts: Sequence[str]) -> list[str]:
         of_action, of_context = self._term_names(actions, contexts)
         j, m = self.pairs(len(actions), len(contexts))
-        both = ((of_action[one], of_context[two]) for one, two in zip(j, m, strict=True))
-        return [" ".join(part for part in pair if part != "1") or "1" for pair in both]
+        pairs = ((of_action[action], of_context[context]) for action, context in zip(j, m, strict=True))
+        return [" ".join(part for part in pair if part != "1") or "1" for pair in pairs]
 
     def _term_names(self, actions: Sequence[str], contexts: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
         """Return names for the p action terms and the q context terms; "1" for a constant."""
@@ -155,7 +165,7 @@ class Separable(FeatureMap):
 
 
 class SeparableDesign(Design):
-    """The terms of a view are w, shape (..., d), with w_i = E[s_{m(i)}] for feature i."""
+    """The design of a `Separable` map. The terms of a view are w, shape (..., d), w_i = E[s_{m(i)}] for feature i."""
 
     def __init__(self, features: Separable, a: int, c: int, reference: Array | None = None) -> None:
         super().__init__(features, a, c)
@@ -166,7 +176,7 @@ class SeparableDesign(Design):
         self._of_actions: Side | None = None
         if reference is not None:
             side = features.standard_actions(reference)
-            self._of_actions, self._basis = widened(side), features.action_basis(reference, side)
+            self._of_actions, self._basis = enlarge_constant(side), features.action_basis(reference, side)
             self.terms = int(self.context_term.max()) + 1
         #: E, the 0/1 matrix that maps action terms to features, (d, p)
         self.expand = np.zeros((d, int(self.action_term.max()) + 1))
@@ -179,14 +189,14 @@ class SeparableDesign(Design):
         """Return z of actions, (k, p) or (r, k, p)."""
         if self._of_actions is None:
             return self._map.action_terms(vectors)
-        return stretched(self._of_actions, self._map.standard_action_terms(vectors, self._basis))
+        return enlarge_constant_term(self._of_actions, self._map.standard_action_terms(vectors, self._basis))
 
     def standard(self, reference: Vectors) -> SeparableDesign:
         return SeparableDesign(self._map, self._action_dim, self._context_dim, np.asarray(reference))
 
     @cached_property
     def _first(self) -> Indices:
-        """A feature with each context term, (q,)."""
+        """The first feature with each context term, (q,)."""
         return np.unique(self.context_term, return_index=True)[1]
 
     @cached_property
@@ -203,14 +213,14 @@ class SeparableDesign(Design):
         return self.moments_of(view, self.term_covariance(view))
 
     def moments_of(self, view: View, cov: Array) -> Moments | None:
-        """Return the `moments`, given the covariance of the context terms, (..., q, q)."""
+        """Return the `moments` from the covariance of the context terms, (..., q, q)."""
         if self._of_actions is None:
             return None
         variance = cov.diagonal(axis1=-2, axis2=-1)
         return Moments(view.terms[..., self._first], variance * (1.0 + view.excess) if view.excess else variance)
 
     def term_covariance(self, view: View) -> Array:
-        """Return Cov_mu(s(c)), without what sampling adds, (..., q, q)."""
+        """Return Cov_mu(s(c)), without the excess by sampling, (..., q, q)."""
         return self._map.term_covariance(view.beliefs)
 
     def frame(self, moments: Moments) -> Frame:
@@ -221,7 +231,7 @@ class SeparableDesign(Design):
         one = self._map.constant(of_action, of_context, self.action_term, m)
         changed = self._map.actions_change(self.action_term)
         diversity = np.asarray(self._map.variety(moments).take(m[changed], axis=-1).mean(axis=-1))
-        matrix = slim(matrix)
+        matrix = compress_diagonal(matrix)
         if matrix.ndim == one.ndim:
             return Frame(matrix, matrix, one, diversity)
         of_view = np.zeros(matrix.shape)
@@ -229,11 +239,11 @@ class SeparableDesign(Design):
         return Frame(of_view, matrix, one, diversity)
 
     def alike(self, other: Design) -> bool:
-        mine, theirs = self._of_actions, getattr(other, "_of_actions", None)
-        if mine is None or theirs is None or np.array_equal(mine.matrix, theirs.matrix):
+        own_side, other_side = self._of_actions, getattr(other, "_of_actions", None)
+        if own_side is None or other_side is None or np.array_equal(own_side.matrix, other_side.matrix):
             return True
         # The same actions in another order lead to the same standard terms up to rounding.
-        turned_back = np.linalg.solve(theirs.matrix.swapaxes(-1, -2), mine.matrix.swapaxes(-1, -2))
+        turned_back = np.linalg.solve(other_side.matrix.swapaxes(-1, -2), own_side.matrix.swapaxes(-1, -2))
         return bool(np.abs(turned_back - np.eye(turned_back.shape[-1])).max() <= SAME)
 
     def through(self, view: View, frame: Frame) -> View:
@@ -243,17 +253,17 @@ class SeparableDesign(Design):
         if frame is None or self._of_actions is None:
             return None
         j = self.action_term
-        matrix = full(frame.matrix, frame.one.ndim + 1)
+        matrix = expand_diagonal(frame.matrix, frame.one.ndim + 1)
         return np.asarray(matrix @ (self._of_actions.matrix[..., j[:, None], j] * self._same_context_term))
 
     @cached_property
     def all_entries(self) -> Indices:
-        """Where Cov(s), row by row, holds the covariance of each pair of features' context terms, (d, d)."""
+        """For each pair of features, the flat index into Cov(s) of their context terms, (d, d)."""
         return np.asarray(self.context_term[:, None] * (int(self.context_term.max()) + 1) + self.context_term)
 
     @cached_property
     def upper_entries(self) -> Indices:
-        """The same for the upper triangle alone."""
+        """`all_entries` of the upper triangle alone."""
         return np.asarray(self.all_entries[triangle(self.shape[0])[:2]])
 
     def _expected(self, beliefs: Beliefs) -> Array:
@@ -281,11 +291,11 @@ class SeparablePoints(DesignPoints):
         self._table = np.ascontiguousarray(_products(self._z_of_feature).T) if small else None
         if small:
             self._pairs, self._entries = triangle(d)[:2], np.ravel_multi_index(triangle(d)[:2], (d, d))
-        # Reading a table for each trial from memory in every round takes longer than computing the products.
+        # Reading one table per trial in every round takes longer than computing the products.
         few = not self._leading and p <= MAX_TABULATED_TERMS and z.size * (p + 1) // 2 <= MAX_TABLE
         self._table_of_terms = np.ascontiguousarray(_products(z).T) if few else None  # (p (p + 1) / 2, k)
         self._entries_of_terms, self._ones = np.ravel_multi_index(triangle(p)[:2], (p, p)), np.ones((1, p))
-        self._products: Array | None = None  # z_i z_j of all actions, from the first covariance on
+        self._products: Array | None = None  # z_i z_j of all actions, computed for the first covariance
 
     def features(self, terms: Array) -> Array:
         return self._z_of_feature * terms[..., None, :]
@@ -340,16 +350,16 @@ class SeparablePoints(DesignPoints):
             return np.asarray(G.reshape(*G.shape[:-2], -1).take(self._entries_of_terms, axis=-1) @ self._table_of_terms)
         half = G @ self._z
         half *= self._z
-        return (self._ones @ half)[..., 0, :]  # faster than to sum
+        return (self._ones @ half)[..., 0, :]  # faster than a sum
 
 
 def _entries_of(full: Array, view: View, places: Indices) -> Array:
-    """Return the entries of Cov(s) (..., q, q) at these places, counted row by row, with what sampling adds."""
+    """Return the entries of Cov(s) (..., q, q) at these flat indices, including the excess by sampling."""
     picked = full.reshape(*full.shape[:-2], -1).take(places, axis=-1)
     return picked * (1.0 + view.excess) if view.excess else picked
 
 
 def _products(z: Array) -> Array:
-    """Return z_i z_j for i <= j, those with i < j doubled, of terms (..., p); shape (..., p (p + 1) / 2)."""
+    """Return z_i z_j for i <= j, doubled for i < j, of terms (..., p); shape (..., p (p + 1) / 2)."""
     i, j, times = triangle(z.shape[-1])
     return z.take(i, axis=-1) * z.take(j, axis=-1) * times

@@ -1,7 +1,7 @@
-"""Standard coordinates: actions and contexts without their units and zero points.
+"""Standardise actions and contexts, so that units and zero points do not matter.
 
-A function that is linear in the features is linear in standard features too, and parameters of standard features are of
-one size whatever the units: that is what a prior can be stated for.
+A function that is linear in the features is linear in standard features too, and the size of parameters of standard
+features does not depend on units, so that one prior suits all problems.
 """
 
 from __future__ import annotations
@@ -17,35 +17,34 @@ from scipy.special import comb
 from overcast._check import Array
 from overcast._linalg import Indices, apply
 
-# A coordinate whose variance is below this share of its squared mean is a constant.
+# A coordinate with a variance below this share of its squared mean is a constant.
 CONSTANT = 1e-20
-# A constant that a combination of coordinates gives up to this error is one of the functions.
+# Tolerance for a linear combination of coordinates that equals a constant.
 SPANNED = 1e-8
-# A coordinate that varies by less than this share of its size counts as if it varied by so much.
+# The smallest standard deviation of a coordinate, as a share of its size.
 LEAST_VARIATION = 0.1
-# Polynomials that vanish on all actions up to this size, beside 1, are left out.
+# Polynomials no larger than this on all actions are left out.
 VANISHING = 1e-8
-# The best approximation of a constant counts as one if its mean squared error is at most this.
+# Largest mean squared error of a near constant.
 NEARLY = 0.1
-# What no action changes may be this much larger than what actions change: the standard deviation of its parameters
-# beforehand, as a multiple of that of the others.
+# Prior standard deviation of parameters that no action changes, as a multiple of that of the others.
 COMMON = 1.3
 _YES = np.ones(1, dtype=bool)
 
 
 class Moments(NamedTuple):
-    """Mean and variance of the context terms under a belief, or over all beliefs so far, (..., q) each."""
+    """Mean and variance of the context terms under one belief, or over all past beliefs, (..., q) each."""
 
     mean: Array
     variance: Array
 
 
 class Side(NamedTuple):
-    """Standard terms of one side, action or context: they are `matrix` times the terms.
+    """The standard terms of actions, or of contexts: `matrix` times the terms.
 
     matrix : (..., p, p)
-    one : (..., p) standard terms times this are 1 everywhere, or nearly so; zeros if they do not come near a constant
-    exact : (..., 1) whether they are 1 everywhere, unless `one` is zero
+    one : (..., p) coefficients with which standard terms give 1, at least nearly; zeros if there are none
+    exact : (..., 1) whether they give exactly 1
     """
 
     matrix: Array
@@ -54,14 +53,12 @@ class Side(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """Standard features, as seen from the contexts so far.
+    """The transformation to standard features, for the contexts so far.
 
-    terms : (..., n, n) turns the terms of a view into standard ones; (..., n) if it is diagonal
-    matrix : (..., d, d) turns the features of a row into standard ones; of any block, if there are blocks; (..., d) if
-        it is diagonal
-    one : in the shape of theta, the parameters of the function that is 1 everywhere, or nearly so; zeros if there is
-        none
-    diversity : (...) share of the mean square of standard features that comes from contexts that differ, from 0 to 1
+    terms : (..., n, n) from the terms of a view to standard ones; (..., n) if diagonal
+    matrix : (..., d, d) from the features of a row, or of its block, to standard ones; (..., d) if diagonal
+    one : in the shape of theta, the parameters of the function that is 1, at least nearly; zeros if there is none
+    diversity : (...) share of the mean square of standard features by differences between contexts, from 0 to 1
     """
 
     terms: Array
@@ -70,11 +67,11 @@ class Frame(NamedTuple):
     diversity: Array
 
     def turn_terms(self, terms: Array) -> Array:
-        """Return the terms of a view in standard form, with the leading axes of the frame, or with one (n,) more."""
+        """Convert the terms of a view to standard ones; leading axes are those of the frame, or one (n,) more."""
         return self._turn(self.terms, terms)
 
     def turn_features(self, psi: Array) -> Array:
-        """Return the features of a row in standard form; axes as in `turn_terms`."""
+        """Convert the features of a row to standard ones; axes as in `turn_terms`."""
         return self._turn(self.matrix, psi)
 
     def _turn(self, matrix: Array, vector: Array) -> Array:
@@ -83,46 +80,47 @@ class Frame(NamedTuple):
         return apply(matrix, vector) if vector.ndim < matrix.ndim else np.asarray(vector @ matrix.swapaxes(-1, -2))
 
 
-def slim(matrix: Array) -> Array:
-    """Return a matrix (..., d, d), by its diagonal (..., d) if it is diagonal."""
+def compress_diagonal(matrix: Array) -> Array:
+    """Return a matrix (..., d, d), or its diagonal (..., d) if all else is zero."""
     diagonal = matrix.diagonal(axis1=-2, axis2=-1)
     return diagonal.copy() if np.count_nonzero(matrix) <= np.count_nonzero(diagonal) else matrix
 
 
-def full(matrix: Array, axes: int) -> Array:
-    """Return a matrix with so many axes from one that may be given by its diagonal."""
+def expand_diagonal(matrix: Array, axes: int) -> Array:
+    """Undo `compress_diagonal`: return a matrix with so many axes."""
     return matrix if matrix.ndim == axes else matrix[..., None] * np.eye(matrix.shape[-1])
 
 
 def scaled(size: Array) -> Side:
-    """Return terms divided by their size (..., p); a term that is always zero stays as it is."""
+    """Return the side of terms divided by their sizes (..., p), without the terms of size zero."""
     eye = np.eye(size.shape[-1])
     return Side(eye / np.where(size > 0.0, size, 1.0)[..., None], np.zeros(size.shape))
 
 
-def widened(side: Side) -> Side:
-    """Return the side of action terms with the constant among them COMMON times larger.
+def enlarge_constant(side: Side) -> Side:
+    """Make the constant among action terms COMMON times larger.
 
-    Its products with context terms are what no action changes. What is only nearly constant stays as it is.
+    Its products with context terms are the features that no action changes. Near constants stay as they are.
     """
     one = side.one / np.where(side.exact, COMMON, 1.0)
     return Side(side.matrix + _stretch(side.one * side.exact) @ side.matrix, one, side.exact)
 
 
-def stretched(side: Side, terms: Array) -> Array:
-    """Return action terms (..., k, p) with the constant COMMON times larger, for the side that `widened` returned."""
+def enlarge_constant_term(side: Side, terms: Array) -> Array:
+    """Make the constant in action terms (..., k, p) COMMON times larger, by the side from `enlarge_constant`."""
     return np.asarray(terms + terms @ _stretch(side.one * side.exact * COMMON))
 
 
 def _stretch(one: Array) -> Array:
+    """Return (COMMON - 1) times the projection on `one`, (..., p, p)."""
     length2 = (one**2).sum(axis=-1)[..., None, None]
     return np.asarray((COMMON - 1.0) * one[..., :, None] * one[..., None, :] / np.where(length2 > 0.0, length2, 1.0))
 
 
 def variation(moments: Moments) -> Array:
-    """Return how much each term varies, (..., p): its standard deviation, or a share of its size if that is larger.
+    """Return each term's standard deviation, (..., p), but at least a share of its size.
 
-    A term that is constant has its size.
+    For a constant term it is the size.
     """
     mean, variance = moments
     square = mean * mean + variance
@@ -130,8 +128,8 @@ def variation(moments: Moments) -> Array:
     return np.asarray(np.sqrt(np.where(varies, np.maximum(variance, LEAST_VARIATION**2 * square), square)))
 
 
-def of_moments(moments: Moments) -> Side:
-    """Return coordinates of mean zero and variance one if a coordinate is constant, else of variance one."""
+def side_of_moments(moments: Moments) -> Side:
+    """Standardise coordinates with these moments to variance one, and to mean zero if one of them is constant."""
     mean, variance = moments
     constant = (variance <= CONSTANT * mean * mean) & (mean != 0.0)
     has = constant.any(axis=-1, keepdims=True)
@@ -146,8 +144,11 @@ def of_moments(moments: Moments) -> Side:
 
 
 def constant_of_moments(moments: Moments) -> tuple[Array, Array]:
-    """Return the combination u (..., p) of uncorrelated coordinates x with these moments for which u^T x comes nearest
-    to 1, and its mean squared error (..., 1): u = m / v / (1 + t) and 1 / (1 + t), with t = sum m^2 / v."""
+    """Return u (..., p) for which u^T x is nearest to 1, and its mean squared error (..., 1).
+
+    For uncorrelated coordinates x with these moments, u = m / v / (1 + t) and the error is 1 / (1 + t), with
+    t = sum m^2 / v.
+    """
     mean, variance = moments
     u = np.divide(mean, variance, out=np.zeros(mean.shape), where=variance > CONSTANT * mean * mean)
     error = 1.0 / (1.0 + (u * mean).sum(axis=-1, keepdims=True))
@@ -155,15 +156,15 @@ def constant_of_moments(moments: Moments) -> tuple[Array, Array]:
 
 
 def constant_of_vectors(vectors: Array) -> tuple[Array, Array]:
-    """Return the same for vectors (..., k, p), by least squares."""
+    """Return u (..., p) for which u^T x is nearest to 1 over vectors x (..., k, p), and its mean squared error."""
     size = np.sqrt((vectors**2).mean(axis=-2))
     size = np.where(size > 0.0, size, 1.0)
     u = np.linalg.pinv(vectors / size[..., None, :], rcond=1e-10).sum(axis=-1) / size
     return u, (((vectors @ u[..., None])[..., 0] - 1.0) ** 2).mean(axis=-1, keepdims=True)
 
 
-def nearly(side: Side, constant: tuple[Array, Array]) -> Side:
-    """Return a side of coordinates with the `one` of what is nearly a constant, unless it has a constant."""
+def add_near_constant(side: Side, constant: tuple[Array, Array]) -> Side:
+    """Set `one` of a side without a constant to the near constant from `constant_of_...`, if the error is small."""
     u, error = constant
     near = (error <= NEARLY) & ~side.one.any(axis=-1, keepdims=True)
     one = np.divide(u, side.matrix.diagonal(axis1=-2, axis2=-1), out=np.zeros(u.shape), where=near)
@@ -171,7 +172,7 @@ def nearly(side: Side, constant: tuple[Array, Array]) -> Side:
 
 
 def variety(moments: Moments) -> Array:
-    """Return the share of each coordinate's mean square that comes from its variance, once it is standard, (..., q)."""
+    """Return the variance of each standard coordinate as a share of its mean square, (..., q)."""
     mean, variance = moments
     varies = variance > CONSTANT * mean * mean
     centred = (~varies & (mean != 0.0)).any(axis=-1, keepdims=True)
@@ -179,10 +180,10 @@ def variety(moments: Moments) -> Array:
     return np.where(centred, varies, variance / np.where(square > 0.0, square, 1.0))
 
 
-def of_vectors(vectors: Array, constant: tuple[Array, Array]) -> Side:
-    """Return the same for vectors (..., k, p), where any combination of coordinates may be constant.
+def side_of_vectors(vectors: Array, constant: tuple[Array, Array]) -> Side:
+    """Standardise coordinates on vectors (..., k, p), of which any linear combination may be constant.
 
-    constant : what `constant_of_vectors` returns for them
+    constant : the result of `constant_of_vectors` for them
     """
     u, _ = constant
     spans = np.asarray((np.abs((vectors @ u[..., None])[..., 0] - 1.0) <= SPANNED).all(axis=-1))
@@ -199,15 +200,15 @@ def of_vectors(vectors: Array, constant: tuple[Array, Array]) -> Side:
     return Side(np.where(spans[..., None, None], matrix, alone.matrix), np.where(spans[..., None], one, alone.one))
 
 
-def products(of_each: Array, powers: Indices) -> Array:
-    """Return the matrix of products of polynomials, (..., q, q), from one matrix per coordinate (..., c, n, n).
+def products(polynomials: Array, powers: Indices) -> Array:
+    """Return the coefficients of products of polynomials, (..., q, q), from those of each coordinate (..., c, n, n).
 
-    Row e of a coordinate's matrix holds the coefficients of its polynomial of degree e; `powers` (q, c) says which
-    degrees are multiplied.
+    Row e of a coordinate's matrix holds the coefficients of its polynomial of degree e; `powers` (q, c) holds the
+    degrees of each product.
     """
     c = powers.shape[-1]
     rows, columns = powers[:, None, :], powers[None, :, :]
-    return np.asarray(of_each[..., np.arange(c), rows, columns].prod(axis=-1))
+    return np.asarray(polynomials[..., np.arange(c), rows, columns].prod(axis=-1))
 
 
 def shifted(mean: Array, size: Array, degree: int) -> Array:
@@ -218,14 +219,16 @@ def shifted(mean: Array, size: Array, degree: int) -> Array:
 
 @lru_cache(maxsize=16)
 def _binomial(degree: int) -> tuple[Array, Array, Array]:
-    """Return e over b, e - b where it is not negative, and e, for e (rows) and b (columns) up to a degree."""
+    """Return e over b, max(e - b, 0), and e, for e (rows) and b (columns) up to a degree."""
     e, b = np.indices((degree + 1, degree + 1))
     return np.asarray(comb(e, b), dtype=np.float64), np.maximum(e - b, 0).astype(np.float64), e.astype(np.float64)
 
 
 def orthonormal(values: Array, degree: int) -> Array:
-    """Return coefficients of polynomials of degree 0, 1, ... that are orthonormal over values (..., k), all weighed
-    alike; a polynomial that the values do not determine vanishes at all of them."""
+    """Return coefficients of polynomials of degree 0, 1, ... that are orthonormal over values (..., k).
+
+    A polynomial that the values do not determine is zero at all of them.
+    """
     powers = values[..., None] ** np.arange(degree + 1)  # (..., k, n)
     k = values.shape[-1]
     if k <= degree:
@@ -251,6 +254,6 @@ def hermite(degree: int) -> Array:
 
 
 def _triangular(matrix: Array) -> Array:
-    """Return the upper triangular R with R^T R = matrix^T matrix and no negative number on its diagonal."""
+    """Return the upper triangular R of a QR decomposition, with a diagonal >= 0: R^T R = matrix^T matrix."""
     R = np.asarray(np.linalg.qr(matrix, mode="r"), dtype=np.float64)
     return R * np.where(R.diagonal(axis1=-2, axis2=-1) < 0.0, -1.0, 1.0)[..., None]

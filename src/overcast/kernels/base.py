@@ -23,7 +23,7 @@ Term = tuple["Kernel", "Kernel"]
 
 
 class AnyKernel(ABC):
-    """The base of both kinds of kernel. Code that takes either treats a `Kernel` as one of the joined vector (x, c).
+    """The base of both kinds of kernel. Used as a joint kernel, a `Kernel` takes the concatenated vector (x, c).
 
     Examples
     --------
@@ -35,7 +35,7 @@ class AnyKernel(ABC):
 
     @abstractmethod
     def terms(self, a: int) -> tuple[Term, ...]:
-        """Return pairs of an action kernel and a context kernel for actions in R^a; their products add up to k."""
+        """Split k into pairs of an action kernel, for R^a, and a context kernel; their products add up to k."""
 
     def parameters(self) -> tuple[float, ...]:
         """Return the positive numbers that `fit_hyperparameters` may change; none by default."""
@@ -124,18 +124,18 @@ class Kernel(AnyKernel):
         return np.array([float(self._evaluate(point[None], point[None])[0, 0]) for point in points])
 
     def embed(self, belief: Belief) -> Cloud:
-        """Return the form of a belief that `compare` takes, whatever the parameters, or raise NoClosedForm."""
+        """Return a belief in the form that `compare` takes, for all parameters, or raise NoClosedForm."""
         finite = belief.support()
         if finite is None:
             raise no_closed_form(self, belief)
         return self.embed_points(*finite)
 
     def embed_points(self, points: Array, weights: Array) -> Cloud:
-        """Return the form that `compare` takes of points (n, c) with weights (n,)."""
+        """Return points (n, c) with weights (n,) in the form that `compare` takes."""
         return Cloud(weights, points)
 
     def compare(self, left: Cloud, right: Cloud) -> Array:
-        """Return the expectation of k between any two components of two embedded beliefs, shape (n, m)."""
+        """Return E[k] between each component of one embedded belief and each of another, shape (n, m)."""
         return self._evaluate(left.centres, right.centres)
 
     def square(self, cloud: Cloud) -> float:
@@ -149,22 +149,22 @@ class Kernel(AnyKernel):
     def frequencies(self, normal: Array, rng: np.random.Generator) -> Array:
         """Return n draws from the spectral density of a stationary kernel with k(u, u) = 1, shape (n, p).
 
-        They are made of `normal` (n, p), standard normal draws that may fill space evenly, or else drawn with `rng`.
+        They transform the standard normal draws `normal` (n, p), which may be quasi-random, or are drawn with `rng`.
         """
         raise TypeError(f"{type(self).__name__}: has no spectral density; take RBF or Matern, or features.Nystrom")
 
     def series(self, reach: Array) -> list[tuple[float, Array]] | None:
-        """Return a short cosine series per dimension; their product is k as long as |u_i - v_i| <= reach_i.
+        """Return a short cosine series per dimension; their product is k wherever |u_i - v_i| <= reach_i.
 
-        A step h and weights w_j stand for the factor w_0 + 2 sum_j w_j cos(j h (u_i - v_i)) of dimension i, exact to
-        ten digits. None, the default, if there is no such series.
+        A step h and weights w_j give the factor w_0 + 2 sum_j w_j cos(j h (u_i - v_i)) of dimension i to ten digits.
+        None, the default, without such a series.
         """
         return None
 
     def density_slopes(self, frequencies: Array) -> Array:
         """Return the derivatives of the log spectral density at each w (m, p) by the log `parameters`, shape (q, m).
 
-        A kernel with `series` that defines them is fitted faster to beliefs of many components.
+        They make fits faster for a kernel with `series` and beliefs of many components.
         """
         return np.empty((0, len(frequencies)))
 
@@ -177,14 +177,14 @@ class Kernel(AnyKernel):
         return self._over_atoms(lambda atom: [[atom.embed(belief) for belief in side] for side in sides])
 
     def sampled(self, left: Sequence[Belief], right: Sequence[Belief], samples: int, rng: np.random.Generator) -> Array:
-        """Return the same between the empirical distributions of `samples` draws of each belief, shape (n, m)."""
+        """Return E[k(c, c')] between the empirical distributions of `samples` draws of each belief, shape (n, m)."""
         samples = _check.samples(type(self).__name__, samples)
         weights = np.full(samples, 1.0 / samples)
         draws = [[belief.sample(samples, rng) for belief in side] for side in self._beliefs(left, right)]
         return self._over_atoms(lambda atom: [[atom.embed_points(points, weights) for points in s] for s in draws])
 
     def _beliefs(self, *sides: Sequence[Belief]) -> list[list[Belief]]:
-        """Return the beliefs as lists, or raise unless all are beliefs of one dimension."""
+        """Return the beliefs as lists; raise unless all are beliefs of one dimension."""
         owner = type(self).__name__
         out = [list(parts(owner, side)) for side in sides]
         dims = sorted({belief.dim for side in out for belief in side})
@@ -193,7 +193,7 @@ class Kernel(AnyKernel):
         return out
 
     def _over_atoms(self, embed: Callable[[Kernel], Sequence[Sequence[Cloud]]]) -> Array:
-        """Return E[k] for every pair of a left and a right belief, both of which `embed` prepares for each atom."""
+        """Sum E[k] over atoms, (n, m); `embed` returns the left and right beliefs embedded for an atom."""
         total = np.zeros(())
         for factor, atom in self.atoms():
             left, right = embed(atom)
@@ -201,18 +201,19 @@ class Kernel(AnyKernel):
         return np.asarray(total)
 
     def atoms(self) -> tuple[tuple[float, Kernel], ...]:
-        """Return factors and kernels that are no sums; the sum of their products is this kernel."""
+        """Expand the kernel into a sum of factors times kernels that are no sums."""
         return ((1.0, self),)
 
     def terms(self, a: int) -> tuple[Term, ...]:
-        """Split the kernel of the vector (x, c) into products, which not every kernel allows."""
+        """Split the kernel of the vector (x, c) into products; raise TypeError, the default, if it does not split."""
         name = type(self).__name__
         raise TypeError(f"{name}: does not split into action and context; take Product(action_kernel, context_kernel)")
 
 
 def no_closed_form(kernel: Kernel, belief: object) -> NoClosedForm:
-    what = f"{type(kernel).__name__}: the mean embedding of {type(belief).__name__}"
-    return NoClosedForm(f"{what} has no exact form; pass samples= to embed draws")
+    """Return the error for a mean embedding without a closed form; it suggests `samples=`."""
+    subject = f"{type(kernel).__name__}: the mean embedding of {type(belief).__name__}"
+    return NoClosedForm(f"{subject} has no exact form; pass samples= to embed draws")
 
 
 def check_kernel(owner: str, name: str, value: Any, vectors: bool) -> None:
@@ -223,5 +224,5 @@ def check_kernel(owner: str, name: str, value: Any, vectors: bool) -> None:
 
 
 def check_joint(owner: str, value: Any) -> None:
-    """Raise TypeError unless the value is a kernel of either kind, which serves as a kernel of actions and contexts."""
+    """Raise TypeError unless this is a kernel of either kind, which can take actions and contexts."""
     check_kernel(owner, "kernel", value, vectors=False)

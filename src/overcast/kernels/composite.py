@@ -1,4 +1,4 @@
-"""Kernels made of other kernels."""
+"""Sums, products and multiples of kernels."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class _Total(AnyKernel):
         return tuple(value for kernel in self.kernels for value in kernel.parameters())
 
     def with_parameters(self, values: Sequence[float]) -> Self:
-        return replace(self, kernels=_share(self.kernels, values))
+        return replace(self, kernels=_distribute(self.kernels, values))
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class JointSum(_Total, JointKernel):
 
 @dataclass(frozen=True)
 class Product(JointKernel):
-    """k((x, c), (x', c')) = action_kernel(x, x') context_kernel(c, c').
+    """The product k((x, c), (x', c')) = action_kernel(x, x') context_kernel(c, c').
 
     Under beliefs, <k_{x,mu}, k_{x',nu}> = action_kernel(x, x') E[context_kernel(c, c')]: the cost of the contexts does
     not grow with the number of actions.
@@ -175,11 +175,11 @@ class Product(JointKernel):
         return *self.action_kernel.parameters(), *self.context_kernel.parameters()
 
     def with_parameters(self, values: Sequence[float]) -> Product:
-        return Product(*_share((self.action_kernel, self.context_kernel), values))
+        return Product(*_distribute((self.action_kernel, self.context_kernel), values))
 
 
-def _share(kernels: Sequence[Any], values: Sequence[float]) -> tuple[Any, ...]:
-    """Return the kernels with their shares of the values, in order."""
+def _distribute(kernels: Sequence[Any], values: Sequence[float]) -> tuple[Any, ...]:
+    """Divide the values among the kernels, in order, and return the kernels with them."""
     ends = np.cumsum([len(kernel.parameters()) for kernel in kernels])
     starts = [0, *ends[:-1]]
     return tuple(k.with_parameters(values[i:j]) for k, i, j in zip(kernels, starts, ends, strict=True))

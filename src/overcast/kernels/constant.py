@@ -14,7 +14,7 @@ from overcast.kernels.base import Kernel, Term
 
 @dataclass(frozen=True)
 class Constant(Kernel):
-    """k(u, v) = 1: an intercept in a sum, or the part of a product for what has no influence on rewards.
+    """The constant kernel k(u, v) = 1: an intercept in a sum, or a factor that ignores actions or contexts.
 
     Examples
     --------

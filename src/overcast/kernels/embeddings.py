@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from overcast._check import Array
-from overcast.beliefs.cloud import Cloud, kind_of, mixed
+from overcast.beliefs.cloud import Cloud, kind_of, mixture
 
 if TYPE_CHECKING:
     from overcast.kernels.base import Kernel
 
-# Numbers that one comparison of two beliefs may hold: an ensemble of 20,000 with itself would take 3 GB.
+# Largest array of one comparison of two beliefs: an ensemble of 20,000 with itself would take 3 GB.
 CHUNK = 2_000_000
 
 
 def chunks(left: Cloud, right: Cloud) -> list[Cloud]:
-    """Return the components of `left` in chunks, each small enough to be compared with all of `right` at once."""
+    """Split the components of `left` into chunks small enough to compare with all of `right` at once."""
     full = max(kind_of(left.cov), kind_of(right.cov)) == 2  # one matrix per pair
     n = max(1, CHUNK // (len(right.weights) * (right.centres.shape[1] ** 2 if full else 1)))
     return [left.rows(slice(i, i + n)) for i in range(0, len(left.weights), n)]
@@ -31,16 +31,16 @@ def inner(kernel: Kernel, left: Cloud, right: Cloud) -> float:
 
 
 class Embeddings:
-    """Several embedded beliefs, with their components one after the other."""
+    """Several embedded beliefs, with concatenated components."""
 
     def __init__(self, clouds: Sequence[Cloud]) -> None:
         sizes = [len(cloud.weights) for cloud in clouds]
-        self._cloud = mixed(clouds, np.ones(len(clouds)))
+        self._cloud = mixture(clouds, np.ones(len(clouds)))
         self._starts = np.cumsum([0, *sizes[:-1]], dtype=np.intp)
 
     @classmethod
     def of_points(cls, kernel: Kernel, points: Array) -> Embeddings:
-        """Return the embeddings of points (n, c), which are the kernel functions k(c_i, .)."""
+        """Embed points (n, c), as the kernel functions k(c_i, .)."""
         return cls([kernel.embed_points(point[None], np.ones(1)) for point in points])
 
     def inner(self, kernel: Kernel, other: Embeddings) -> Array:

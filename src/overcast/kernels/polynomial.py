@@ -21,7 +21,7 @@ from overcast.kernels.constant import Constant
 
 @dataclass(frozen=True)
 class Linear(Kernel):
-    """k(u, v) = u^T v. Embeddings need only the means: E[k] = E[c]^T E[c'].
+    """The linear kernel k(u, v) = u^T v. Embeddings need only the means: E[k] = E[c]^T E[c'].
 
     `Product(Linear(), Linear())` is the kernel of `features.Bilinear`.
 
@@ -51,7 +51,7 @@ class Linear(Kernel):
 
 @dataclass(frozen=True)
 class Polynomial(Kernel):
-    """k(u, v) = (scale u^T v + offset)^degree.
+    """The polynomial kernel k(u, v) = (scale u^T v + offset)^degree.
 
     It is a sum of products of monomials of u and v, so embeddings need only moments up to the degree.
 
@@ -95,7 +95,7 @@ class Polynomial(Kernel):
         return np.asarray(left.centres @ right.centres.T)
 
     def terms(self, a: int) -> tuple[Term, ...]:
-        """By the binomial theorem: (s x^T x' + (s c^T c' + offset))^degree."""
+        """Split the kernel by the binomial theorem for (s x^T x' + (s c^T c' + offset))^degree."""
         n = self.degree
         of_action, of_context = ([Polynomial(j, self.scale, o) for j in range(1, n + 1)] for o in (0.0, self.offset))
         mixed = [(Scaled(of_action[j - 1], math.comb(n, j)), of_context[n - j - 1]) for j in range(1, n)]
@@ -104,9 +104,9 @@ class Polynomial(Kernel):
 
 @lru_cache(maxsize=64)
 def _expansion(kernel: Polynomial, dim: int) -> tuple[NDArray[np.int64], Array]:
-    """Return the monomials of the kernel's features, (q, dim), and the roots of their factors (q,).
+    """Return the exponents of the kernel's monomials, (q, dim), and the square roots of their factors (q,).
 
-    The multinomial theorem: a monomial of degree m has the factor degree! / (prod powers! (degree - m)!) times
+    By the multinomial theorem a monomial of degree m has the factor degree! / (prod powers! (degree - m)!) times
     scale^m offset^(degree - m).
     """
     powers = _moments.exponents(dim, kernel.degree)

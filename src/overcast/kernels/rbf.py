@@ -20,7 +20,7 @@ TAIL = 7.25
 
 @dataclass(frozen=True)
 class RBF(Stationary):
-    """k(u, v) = exp(-sum_i (u_i - v_i)^2 / (2 l_i^2)).
+    """The squared-exponential kernel k(u, v) = exp(-sum_i (u_i - v_i)^2 / (2 l_i^2)).
 
     Its mean embeddings have a closed form for normal distributions and points, and mixtures of them: with
     Lambda = diag(l^2), S the sum of the two covariances and D the difference of the means,
@@ -67,7 +67,7 @@ class RBF(Stationary):
         return float(1.0 / np.sqrt((1.0 + 2.0 * cloud.cov[0] / scales**2).prod()))
 
     def gradient(self, left: Cloud, right: Cloud) -> Array:
-        """With M = (Lambda + S)^-1, d log k / d log l_i = 1 - l_i^2 M_ii + l_i^2 (M D)_i^2."""
+        """Return the derivatives; with M = (Lambda + S)^-1, d log k / d log l_i = 1 - l_i^2 M_ii + l_i^2 (M D)_i^2."""
         kind = max(kind_of(left.cov), kind_of(right.cov))
         scales = self.scales(left.centres.shape[1])
         if kind == 0 and isinstance(self.lengthscale, float):
@@ -78,19 +78,19 @@ class RBF(Stationary):
         return slopes
 
     def frequencies(self, normal: Array, rng: np.random.Generator) -> Array:
-        """The spectral density is N(0, Lambda^-1)."""
+        """Scale normal draws to the spectral density N(0, Lambda^-1)."""
         return np.asarray(normal / self.scales(normal.shape[1]))
 
     def density_slopes(self, frequencies: Array) -> Array:
-        """The density is a product of l_i exp(-l_i^2 w_i^2 / 2), so d log / d log l_i = 1 - l_i^2 w_i^2."""
+        """Return 1 - l_i^2 w_i^2, as the density is a product of l_i exp(-l_i^2 w_i^2 / 2)."""
         return self._by_parameter(1.0 - (frequencies * self.scales(frequencies.shape[1])).T ** 2)
 
     def _by_parameter(self, slopes: Array) -> Array:
-        """Return derivatives (p, ...) by each dimension's log length scale, summed if one number serves all."""
+        """Sum derivatives (p, ...) by log length scales over dimensions that share one."""
         return slopes if isinstance(self.lengthscale, tuple) else slopes.sum(axis=0, keepdims=True)
 
     def series(self, reach: Array) -> list[tuple[float, Array]]:
-        """The trapezoidal rule for the spectral density, which is normal, is exact up to the tails that it cuts off."""
+        """Apply the trapezoidal rule to the spectral density, which is normal: exact up to the truncated tails."""
         out = []
         for scale, width in zip(self.scales(len(reach)), reach, strict=True):
             step = 2.0 * math.pi / (width / scale + TAIL)
@@ -107,7 +107,7 @@ class RBF(Stationary):
         return ((RBF(self.lengthscale[:a]), RBF(self.lengthscale[a:])),)
 
 
-# Contexts have few dimensions and pairs are many, so these functions loop over dimensions and leave (n, m) to NumPy.
+# Dimensions are few and pairs many, so these functions loop over dimensions and vectorise over (n, m).
 
 
 def _diagonal(left: Cloud, right: Cloud, scales: Array) -> Array:
@@ -133,7 +133,7 @@ def _diagonal(left: Cloud, right: Cloud, scales: Array) -> Array:
 
 
 def _full(left: Cloud, right: Cloud, scales: Array) -> Array:
-    """Return the same for any S by elimination on (Lambda + S | D): pivots give the determinant, D the exponent."""
+    """Return E[k], (n, m), for any S, by elimination on (Lambda + S | D): determinant from pivots, exponent from D."""
     c, shape = len(scales), (len(left.weights), len(right.weights))
     total = np.zeros((c, c, *shape))
     _add_covs(total, left, right, scales)
@@ -173,7 +173,7 @@ def _diagonal_slopes(left: Cloud, right: Cloud, scales: Array) -> Array:
 
 
 def _full_slopes(left: Cloud, right: Cloud, scales: Array) -> Array:
-    """Return the same for any S by elimination, which turns (Lambda + S | D) into (M | M D)."""
+    """Return d log k / d log l_i, (c, n, m), for any S by elimination from (Lambda + S | D) to (M | M D)."""
     c = len(scales)
     table = np.zeros((c, c + 1, len(left.weights), len(right.weights)))
     _add_covs(table[:, :c], left, right, scales)

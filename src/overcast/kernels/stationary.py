@@ -1,4 +1,4 @@
-"""Kernels of a scaled distance: what they share, and the Matérn kernels."""
+"""The base class of kernels of a scaled distance, and the Matérn kernels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from overcast._check import Array
 from overcast.beliefs.cloud import Cloud
 from overcast.kernels.base import Kernel
 
-# Floating-point numbers cannot hold the squares of length scales beyond these.
+# The squares of length scales beyond these overflow or underflow.
 SHORTEST, LONGEST = 1e-100, 1e100
 SMOOTHNESS = (0.5, 1.5, 2.5)
 
@@ -48,7 +48,7 @@ class Stationary(Kernel):
 
 @dataclass(frozen=True)
 class Matern(Stationary):
-    """k = p(s) exp(-s) with s = sqrt(2 nu) r and r^2 = sum_i (u_i - v_i)^2 / l_i^2.
+    """The Matérn kernel k = p(s) exp(-s) with s = sqrt(2 nu) r and r^2 = sum_i (u_i - v_i)^2 / l_i^2.
 
     p(s) is 1 for nu = 1/2, 1 + s for 3/2, and 1 + s + s^2 / 3 for 5/2. The functions of its Hilbert space are
     continuous for 1/2, differentiable once for 3/2 and twice for 5/2.
@@ -82,7 +82,7 @@ class Matern(Stationary):
         return (1.0 + s) * decay if self.nu == 1.5 else (1.0 + s + s * s / 3.0) * decay
 
     def gradient(self, left: Cloud, right: Cloud) -> Array:
-        """dk / d log l_i = -(k'(s) / s) 2 nu (u_i - v_i)^2 / l_i^2; the sum over i is -k'(s) s."""
+        """Return dk / d log l_i = -(k'(s) / s) 2 nu (u_i - v_i)^2 / l_i^2; the sum over i is -k'(s) s."""
         s = self._distance(left.centres, right.centres)
         slope = np.exp(-s)  # -k'(s) / s
         if self.nu == 0.5:
@@ -102,8 +102,8 @@ class Matern(Stationary):
     def frequencies(self, normal: Array, rng: np.random.Generator) -> Array:
         """Draw with `rng` from the spectral density, a multivariate t with 2 nu degrees of freedom, scaled by 1 / l."""
         n, p = normal.shape
-        own = rng.standard_normal((n, p)) / self.scales(p)
-        return np.asarray(own / np.sqrt(rng.chisquare(2.0 * self.nu, (n, 1)) / (2.0 * self.nu)))
+        draws = rng.standard_normal((n, p)) / self.scales(p)
+        return np.asarray(draws / np.sqrt(rng.chisquare(2.0 * self.nu, (n, 1)) / (2.0 * self.nu)))
 
     def _distance(self, left: Array, right: Array) -> Array:
         scales = self.scales(left.shape[1]) / math.sqrt(2.0 * self.nu)

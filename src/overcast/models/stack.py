@@ -1,4 +1,4 @@
-"""Learners of many trials side by side, for models without a lock-step of their own."""
+"""A stack of learners, one per trial, for models without lock-step learners."""
 
 from __future__ import annotations
 
@@ -22,33 +22,45 @@ class LearnerStack(Learner):
 
     @classmethod
     def of(cls, model: Model, reference: Vectors, context_dim: int, trials: int) -> LearnerStack:
-        """Return fresh learners of a model, whose reference set is (k, a), or (r, k, a) for each trial."""
-        return cls([model.start(own, context_dim) for own in _sets(reference, trials)])
+        """Start a learner per trial; the reference set is (k, a), or (r, k, a) for r trials."""
+        return cls([model.start(actions, context_dim) for actions in _sets(reference, trials)])
 
-    def _each(self, ask: Callable[..., Any], *given: Any) -> list[Any]:
-        return [ask(learner, *own) for learner, *own in zip(self.learners, *given, strict=True)]
+    def _each(self, ask: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """Return `ask(learner, ...)` for each trial, with the trial's entry of each argument."""
+        return [ask(learner, *entries) for learner, *entries in zip(self.learners, *arguments, strict=True)]
 
     def at(self, vectors: Vectors) -> list[Any]:
-        return self._each(lambda learner, own: learner.at(own), _sets(vectors, len(self.learners)))
+        return self._each(lambda learner, actions: learner.at(actions), _sets(vectors, len(self.learners)))
 
     def view(self, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> list[Any]:
         rngs = [None] * len(self.learners) if rng is None else rng
-        return self._each(lambda learner, own, g: learner.view(own, samples, g), beliefs.singles(), rngs)
+        return self._each(lambda learner, belief, g: learner.view(belief, samples, g), beliefs.singles(), rngs)
 
     def estimate(self, points: list[Any], view: list[Any]) -> Estimate:
-        each = self._each(lambda learner, here, own: learner.estimate(here, own), points, view)
+        each = self._each(
+            lambda learner, trial_points, trial_view: learner.estimate(trial_points, trial_view), points, view
+        )
         means, widths = zip(*each, strict=True)
         return Estimate(np.stack(means), np.stack(widths))
 
     def evidence(self, points: list[Any], view: list[Any], index: Index) -> list[Any]:
         chosen = np.asarray(index)
-        return self._each(lambda learner, here, own, i: learner.evidence(here, own, int(i)), points, view, chosen)
+        return self._each(
+            lambda learner, trial_points, trial_view, i: learner.evidence(trial_points, trial_view, int(i)),
+            points,
+            view,
+            chosen,
+        )
 
     def learn(self, evidence: list[Any], reward: float | Array) -> None:
-        self._each(lambda learner, own, y: learner.learn(own, float(y)), evidence, np.asarray(reward))
+        self._each(
+            lambda learner, trial_evidence, y: learner.learn(trial_evidence, float(y)), evidence, np.asarray(reward)
+        )
 
     def awaiting(self, evidence: Sequence[list[Any]], share: float = 1.0) -> LearnerStack:
-        return LearnerStack(self._each(lambda learner, own: learner.awaiting(own, share), zip(*evidence, strict=True)))
+        return LearnerStack(
+            self._each(lambda learner, rounds: learner.awaiting(rounds, share), zip(*evidence, strict=True))
+        )
 
     @property
     def log_det(self) -> Array:
@@ -70,23 +82,41 @@ class LearnerStack(Learner):
         return None if any(share is None for share in each) else np.array(each)
 
     def prior(self, points: list[Any], view: list[Any]) -> Array:
-        return np.stack(self._each(lambda learner, here, own: learner.prior(here, own), points, view))
+        return np.stack(
+            self._each(lambda learner, trial_points, trial_view: learner.prior(trial_points, trial_view), points, view)
+        )
 
     def noise(self, points: list[Any], view: list[Any]) -> Array:
-        return np.stack(self._each(lambda learner, here, own: learner.noise(here, own), points, view))
+        return np.stack(
+            self._each(lambda learner, trial_points, trial_view: learner.noise(trial_points, trial_view), points, view)
+        )
 
     def draw(self, points: list[Any], view: list[Any], rng: Generators) -> Array:
-        return np.stack(self._each(lambda learner, here, own, g: learner.draw(here, own, g), points, view, rng))
+        return np.stack(
+            self._each(
+                lambda learner, trial_points, trial_view, g: learner.draw(trial_points, trial_view, g),
+                points,
+                view,
+                rng,
+            )
+        )
 
     def perturb(self, points: list[Any], view: list[Any], rng: Generators) -> Array:
-        return np.stack(self._each(lambda learner, here, own, g: learner.perturb(here, own, g), points, view, rng))
+        return np.stack(
+            self._each(
+                lambda learner, trial_points, trial_view, g: learner.perturb(trial_points, trial_view, g),
+                points,
+                view,
+                rng,
+            )
+        )
 
     def norm(self, evidence: list[Any]) -> Array:
-        return np.array(self._each(lambda learner, own: learner.norm(own), evidence))
+        return np.array(self._each(lambda learner, trial_evidence: learner.norm(trial_evidence), evidence))
 
     def distance(self, theta: Array) -> Array:
         each = theta if theta.ndim == 2 else [theta] * len(self.learners)
-        return np.array(self._each(lambda learner, own: learner.distance(own), each))
+        return np.array(self._each(lambda learner, trial_theta: learner.distance(trial_theta), each))
 
 
 def _sets(vectors: Vectors, trials: int) -> Sequence[Vectors]:

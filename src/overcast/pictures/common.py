@@ -1,4 +1,4 @@
-"""Common parts of pictures: axes, colours that show on light and on dark ground, and marks that need no colour."""
+"""Common parts of pictures: axes, and colours that show on light and on dark ground."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ def pyplot(owner: str) -> Any:
 
 
 def axes(owner: str, ax: Axes | None, size: tuple[float, float] | None = None) -> Axes:
-    """Return the axes that were given, or new ones."""
+    """Return the axes `ax`, or new ones for None."""
     plt = pyplot(owner)
-    made: Axes = plt.subplots(layout="constrained", figsize=size)[1] if ax is None else ax
-    return made
+    out: Axes = plt.subplots(layout="constrained", figsize=size)[1] if ax is None else ax
+    return out
 
 
 def ink(ax: Axes) -> Any:
-    """Return the colour in which the axes write: black on light ground, white on dark."""
+    """Return the colour of the axes' text: black on light ground, white on dark."""
     return ax.xaxis.label.get_color()
 
 
 def open_frame(ax: Axes) -> None:
-    """Take away the frame above and to the right."""
+    """Remove the frame above and to the right."""
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)

@@ -1,4 +1,4 @@
-"""Draw a belief, one dimension beside the other."""
+"""Draw the marginal distributions of a belief, side by side."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from overcast.pictures.common import MAIN, OTHER, ink, open_frame, pyplot
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: dimensions that are drawn before the rest are counted
+#: most dimensions in a picture
 SHOWN = 12
-# Points with stems of their own; more are drawn as a histogram.
+# Most points drawn as stems; more are drawn as a histogram.
 STEMS = 60
-# Cells of a density; a jump of the distribution function of at least ATOM is drawn as a point.
+# Cells of a density; a jump of at least ATOM in the distribution function is drawn as a point.
 CELLS, ATOM = 160, 0.01
-# What lies further out, in distances between the quartiles, is not drawn.
+# The range of a picture beyond the quartiles, in interquartile ranges.
 FAR = 8.0
-# Draws of a belief that knows nothing else.
+# Number of draws from a belief without a distribution function.
 DRAWS = 2000
 
 
 def draw(owner: str, belief: Any, ax: Any, unknown: type[Exception]) -> Any:
-    """Draw each dimension on axes of its own, and return these: one, or an array of them.
+    """Draw each dimension on its axes, and return the axes: one, or an array of them.
 
     ax : axes to draw on, one for each dimension; None for new ones
-    unknown : what a belief raises if it has no distribution function
+    unknown : the error of a belief without a distribution function
     """
     names, c = belief.names or tuple(f"c{i + 1}" for i in range(belief.dim)), belief.dim
     if ax is None:
@@ -49,8 +49,8 @@ def draw(owner: str, belief: Any, ax: Any, unknown: type[Exception]) -> Any:
         drawn = np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
         if len(drawn) != c:
             raise ValueError(f"{owner}: ax must hold {c} axes, one for each dimension, got {len(drawn)}")
-    for i, own in enumerate(drawn):
-        _dimension(own, belief, i, names[i], unknown)
+    for i, panel in enumerate(drawn):
+        _dimension(panel, belief, i, names[i], unknown)
     return drawn[0] if c == 1 else drawn
 
 
@@ -94,7 +94,7 @@ def _dimension(ax: Axes, belief: Any, i: int, name: str, unknown: type[Exception
 
 
 def _ends(quantiles: Array) -> Array:
-    """Return lower end, median and upper end, (3, c), of quantiles at 0.1, 25, 50, 75 and 99.9 %; far tails are cut."""
+    """Return lower end, median and upper end, (3, c), from quantiles at 0.1, 25, 50, 75, 99.9 %, without far tails."""
     low, first, middle, third, high = quantiles
     room = FAR * (third - first)
     wide = room > 0.0
@@ -130,7 +130,7 @@ def _steps(ax: Axes, heights: Array, edges: Array) -> None:
 
 
 def _density(ax: Axes, below: Callable[[Array], Array], low: float, high: float) -> None:
-    """Draw the density of a distribution function `below`, and the points at which it jumps, with their probability."""
+    """Draw the density of a distribution function `below`, and its jumps with their probabilities."""
     room = 0.02 * (high - low) or max(1.0, 0.1 * abs(low))
     edges = np.linspace(low - room, high + room, CELLS + 1)
     mass = np.diff(below(edges))
@@ -157,7 +157,7 @@ def _density(ax: Axes, below: Callable[[Array], Array], low: float, high: float)
 
 
 def _jump(below: Callable[[Array], Array], low: float, high: float) -> tuple[float, float]:
-    """Return where the distribution function jumps between two values, and by how much: halve, and follow the mass."""
+    """Find the largest jump of a distribution function between two values by bisection; return place and size."""
     ends = below(np.array([low, high]))
     for _ in range(50):
         middle = (low + high) / 2.0

@@ -1,4 +1,4 @@
-"""Draw what a decision chose from."""
+"""Draw the options of a decision: estimates and scores of actions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from overcast.pictures.common import MAIN, OTHER, ink, open_frame
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: characters of an action's name that the title has room for
+#: longest name of an action in the title
 LONG = 24
 
 
@@ -29,17 +29,17 @@ def draw(
     how: str = "chosen",
     left_out: int = 0,
 ) -> Axes:
-    """Draw actions, the chosen one first: mean, whisker of length `half` either way, and score.
+    """Draw actions, the chosen one first: mean, whisker of half-length `half`, and score.
 
-    unit : whether scores have the unit of rewards, and so a place on the axis
-    what : says what mean and whisker are
-    how : says how the first action was chosen
-    left_out : number of actions that are not drawn
+    unit : whether scores have the unit of rewards, and are drawn on the axis
+    what : description of mean and whisker
+    how : how the first action was chosen
+    left_out : number of further actions
     """
-    own, at = ink(ax), np.arange(len(labels))
-    ax.errorbar(means, at, xerr=half, fmt="none", ecolor=own, elinewidth=1.2, capsize=3, alpha=0.8)
-    ax.plot(means[1:], at[1:], "o", markerfacecolor=ax.get_facecolor(), markeredgecolor=own)
-    ax.plot(means[:1], at[:1], "D", color=MAIN, markersize=8, markeredgecolor=own)
+    colour, at = ink(ax), np.arange(len(labels))
+    ax.errorbar(means, at, xerr=half, fmt="none", ecolor=colour, elinewidth=1.2, capsize=3, alpha=0.8)
+    ax.plot(means[1:], at[1:], "o", markerfacecolor=ax.get_facecolor(), markeredgecolor=colour)
+    ax.plot(means[:1], at[:1], "D", color=MAIN, markersize=8, markeredgecolor=colour)
     if unit:
         ax.plot(scores, at, "|", color=OTHER, markersize=15, markeredgewidth=2.5)
     ax.set_yticks(at, labels)

@@ -1,4 +1,4 @@
-"""Draw the history of a bandit: rewards, shares of actions, widths, and forecasts with what came."""
+"""Draw the history of a bandit: rewards, shares of actions, widths, and forecasts with outcomes."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: actions with an area of their own, and dimensions of the context that are drawn
+#: most actions with an area each, and most dimensions of the context
 AREAS, DIMENSIONS = 7, 4
-# Widths that differ by this factor are drawn by their logarithm.
+# Widths that differ by this factor get a logarithmic axis.
 FAR = 20.0
 COLORS = ("#2b8cdb", "#e08214", "#7fbf7b", "#c2a5cf", "#f6c64f", "#8c6d46", "#5ab4ac", "#9a9a9a")
 HATCHES = ("", "//", "..", "\\\\", "xx", "--", "oo", "")
 
 
 def draw(owner: str, history: Any, labels: Sequence[str]) -> Figure:
-    """Return the figure of a history, as `overcast.decisions.History` holds it; labels (k,) name the actions."""
+    """Draw an `overcast.decisions.History`; labels (k,) name the actions."""
     shown = min(len(history.names), DIMENSIONS)
     rows = 3 + shown
     figure: Figure
@@ -48,8 +48,8 @@ def draw(owner: str, history: Any, labels: Sequence[str]) -> Figure:
     return figure
 
 
-def moving(values: Array, window: int) -> Array:
-    """Return the mean of the latest values (n,) that are known, up to `window` entries back; NaN if there is none."""
+def moving_mean(values: Array, window: int) -> Array:
+    """Return the moving mean of values (n,) over `window` entries, ignoring NaN; NaN if all are."""
     known = np.isfinite(values)
     sums = np.concatenate([[0.0], np.cumsum(np.where(known, values, 0.0))])
     counts = np.concatenate([[0], np.cumsum(known)])
@@ -61,16 +61,16 @@ def moving(values: Array, window: int) -> Array:
 
 def _rewards(ax: Axes, rounds: Any, rewards: Array, window: int) -> None:
     ax.plot(rounds, rewards, ".", color=ink(ax), alpha=0.5, markersize=4, label="reward")
-    ax.plot(rounds, moving(rewards, window), color=MAIN, linewidth=2, label=f"mean of\n{window} decisions")
+    ax.plot(rounds, moving_mean(rewards, window), color=MAIN, linewidth=2, label=f"mean of\n{window} decisions")
     ax.set_ylabel("reward")
     ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=8)
 
 
 def _shares(ax: Axes, rounds: Any, index: Any, labels: Sequence[str], window: int) -> None:
-    """Draw the share of each action among the latest decisions; those that were taken least are one area."""
+    """Draw the share of each action among the latest decisions, with rare actions as one area."""
     counts = np.bincount(index, minlength=len(labels))
     often = [int(i) for i in np.argsort(-counts, kind="stable")[:AREAS] if counts[i]]
-    rows = [moving((index == i).astype(np.float64), window) for i in often]
+    rows = [moving_mean((index == i).astype(np.float64), window) for i in often]
     names = [labels[i] for i in often]
     rest = int((counts > 0).sum()) - len(often)
     if rest:
@@ -88,7 +88,7 @@ def _shares(ax: Axes, rounds: Any, index: Any, labels: Sequence[str], window: in
 
 
 def _widths(ax: Axes, rounds: Any, widths: Array) -> None:
-    """Draw the widths of the chosen actions, by their logarithm if they shrink by much."""
+    """Plot the widths of the chosen actions, on a logarithmic axis if they shrink by much."""
     ax.plot(rounds, widths, ".", color=MAIN, markersize=5)
     if widths.min() > 0.0 and widths.max() > FAR * widths.min():
         ax.set_yscale("log")
@@ -98,8 +98,8 @@ def _widths(ax: Axes, rounds: Any, widths: Array) -> None:
 
 
 def _fan(ax: Axes, rounds: Any, quantiles: Array, came: Array) -> None:
-    """Draw quantiles (n, 5) as two bands, contexts that were known as points, and what came (n,)."""
-    certain = quantiles[:, 0] == quantiles[:, 4]  # a band without a width would not be seen
+    """Draw quantiles (n, 5) as two bands, contexts known exactly as points, and outcomes (n,)."""
+    certain = quantiles[:, 0] == quantiles[:, 4]  # a band without width is invisible
     if certain.any():
         ax.plot(rounds[certain], quantiles[certain, 2], ".", color=MAIN, markersize=6, label="known")
     if len(rounds) > 1:

@@ -1,4 +1,4 @@
-"""Conformance checks to run on your own beliefs, feature maps, kernels, models, policies and environments.
+"""Conformance checks for custom beliefs, feature maps, kernels, models, policies and environments.
 
 Each check is a plain function that raises AssertionError with the class, what it must do and what it did. Draws come
 from fixed seeds, so a check that passes once passes always. Comparisons of draws with stated moments allow six standard

@@ -1,4 +1,4 @@
-"""The check of a model of your own."""
+"""The conformance check of a model."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from overcast.beliefs import Gaussian, NoClosedForm, PointMass
 from overcast.beliefs.stacked import GaussianStack, PointStack
 from overcast.models import LastingLearner, Learner, Model
 from overcast.policies import Proportional
-from overcast.testing._compare import has_shape, require, same
+from overcast.testing._compare import require, require_equal, require_shape
 
 SAMPLES = 3
 
 
 def check_model(model: Model, actions: ArrayLike, contexts: ArrayLike) -> None:
-    """Check estimates, learning, files, merging, questions about other actions and about many beliefs, and lock-step.
+    """Check estimates, learning, files, merging, questions about other actions and many beliefs, and lock-step.
 
-    actions (k, a) and contexts (n, c) are ones that the model takes.
+    actions (k, a) and contexts (n, c) must be valid for the model.
 
     Beliefs are normal around the contexts. The check uses them exactly, where the model can, and by draws. Numbers
     that must agree do so to 1e-9 of the largest.
@@ -55,6 +55,8 @@ def check_model(model: Model, actions: ArrayLike, contexts: ArrayLike) -> None:
 
 
 class _Case(NamedTuple):
+    """A model with actions, contexts and a number of samples to check it on."""
+
     name: str
     model: Model
     actions: Array
@@ -81,43 +83,43 @@ class _Case(NamedTuple):
             learner.learn(self.waiting(learner, [t])[0], _reward(t))
 
     def answers(self, learner: Learner, belief: Any, seed: Any, actions: Array | None = None) -> dict[str, Array]:
-        """Return all that a learner says of actions under a belief; what only some policies ask for may be refused."""
+        """Return all answers of a learner about actions under a belief, without optional ones that it refuses."""
         view, points = self.view(learner, belief, seed), learner.at(self.actions if actions is None else actions)
-        found: dict[str, Any] = learner.estimate(points, view)._asdict()
-        for what, given in {"prior": (), "noise": (), "draw": (_rng(seed),), "perturb": (_rng(seed),)}.items():
+        out: dict[str, Any] = learner.estimate(points, view)._asdict()
+        for name, arguments in {"prior": (), "noise": (), "draw": (_rng(seed),), "perturb": (_rng(seed),)}.items():
             try:
-                found[what] = getattr(learner, what)(points, view, *given)
+                out[name] = getattr(learner, name)(points, view, *arguments)
             except TypeError as error:
                 known = "gives mean and width alone" in str(error)
-                require(known, self.name, f"{what} must give numbers, or be left to Learner to refuse, got {error}")
+                require(known, self.name, f"{name} must give numbers, or be left to Learner to refuse, got {error}")
         leading = np.shape(seed)
-        for what, value in found.items():
-            has_shape(self.name, what, value, (*leading, len(self.actions if actions is None else actions)))
-        for what, value in {"log_det": learner.log_det, "residual_share": learner.residual_share}.items():
+        for name, value in out.items():
+            require_shape(self.name, name, value, (*leading, len(self.actions if actions is None else actions)))
+        for name, value in {"log_det": learner.log_det, "residual_share": learner.residual_share}.items():
             if value is not None:
-                has_shape(self.name, what, value, leading)
-                found[what] = value
-        for what in found.keys() & {"width", "prior", "noise", "residual_share"}:
-            require(bool(np.all(found[what] >= 0)), self.name, f"{what} must be >= 0, got {np.min(found[what]):.3g}")
-        return {what: np.array(value) for what, value in found.items()}
+                require_shape(self.name, name, value, leading)
+                out[name] = value
+        for name in out.keys() & {"width", "prior", "noise", "residual_share"}:
+            require(bool(np.all(out[name] >= 0)), self.name, f"{name} must be >= 0, got {np.min(out[name]):.3g}")
+        return {name: np.array(value) for name, value in out.items()}
 
-    def known(self, learner: LastingLearner) -> dict[str, Array]:
-        """Return the answers for two beliefs, after asking twice."""
+    def answers_twice(self, learner: LastingLearner) -> dict[str, Array]:
+        """Return the answers for two beliefs, after checking that questions change nothing."""
         before = copy.deepcopy(learner.state())
         first, again = ([self.answers(learner, self.belief(t), t) for t in (0, 1)] for _ in range(2))
-        for one, two in zip(first, again, strict=True):
-            self.alike("when asked twice", two, one)
-        self.alike("of the state before and after questions", learner.state(), before)
-        return {f"{what} {t + 1}": value for t, one in enumerate(first) for what, value in one.items()}
+        for before_answers, after_answers in zip(first, again, strict=True):
+            self.require_equal_answers("when asked twice", after_answers, before_answers)
+        self.require_equal_answers("of the state before and after questions", learner.state(), before)
+        return {f"{name} {t + 1}": value for t, answers in enumerate(first) for name, value in answers.items()}
 
-    def alike(self, when: str, got: dict[str, Array], expected: dict[str, Array]) -> None:
+    def require_equal_answers(self, when: str, got: dict[str, Array], expected: dict[str, Array]) -> None:
         require(got.keys() == expected.keys(), self.name, f"the same must be known {when}, got {set(got)}")
-        for what, value in expected.items():
-            same(self.name, f"{what} {when}", got[what], value)
+        for name, value in expected.items():
+            require_equal(self.name, f"{name} {when}", got[name], value)
 
 
 def _rng(seed: Any) -> Any:
-    return [np.random.default_rng(own) for own in seed] if isinstance(seed, list) else np.random.default_rng(seed)
+    return [np.random.default_rng(item) for item in seed] if isinstance(seed, list) else np.random.default_rng(seed)
 
 
 def _reward(t: int) -> float:
@@ -125,47 +127,47 @@ def _reward(t: int) -> float:
 
 
 def _learning(case: _Case) -> None:
-    """Learners that were copied, restored or merged are alike, and go separate ways."""
+    """Check that copied, restored and merged learners give equal answers, and are independent."""
     learner, other, restored, merged = (case.start() for _ in range(4))
-    fresh = case.known(learner)
+    fresh = case.answers_twice(learner)
     case.learn(learner, range(15))
-    learnt = case.known(learner)
+    learnt = case.answers_twice(learner)
     changed = any(not np.array_equal(learnt[what], fresh[what]) for what in ("mean 1", "mean 2"))
     require(changed, case.name, "learn must change the estimate")
-    case.alike("while another learner learns", case.known(other), fresh)
+    case.require_equal_answers("while another learner learns", case.answers_twice(other), fresh)
     restored.restore(learner.state())
     merged.merge(learner)
     for how, twin in {"deepcopy": copy.deepcopy(learner), "restore": restored, "merge": merged}.items():
-        case.alike(f"after {how}", case.known(twin), learnt)
+        case.require_equal_answers(f"after {how}", case.answers_twice(twin), learnt)
         case.learn(twin, range(15, 20))
-        case.alike(f"while what {how} gave learns", case.known(learner), learnt)
+        case.require_equal_answers(f"while what {how} gave learns", case.answers_twice(learner), learnt)
 
 
 def _other_points(case: _Case) -> None:
-    """Questions about other actions change nothing, and each action has one answer, whatever it is asked with."""
+    """Check that questions about other actions change nothing, and that answers do not depend on other actions."""
     learner = case.start()
     case.learn(learner, range(10))
-    before, kept = case.known(learner), copy.deepcopy(learner.state())
+    before, kept = case.answers_twice(learner), copy.deepcopy(learner.state())
     order = np.arange(len(case.actions))[::-1]
     turned, alone = case.actions[order], case.actions[:1]
     for t in (0, 1):
         full = case.answers(learner, case.belief(t), t)
         for what in ("mean", "width"):
             some, one = (case.answers(learner, case.belief(t), t, actions)[what] for actions in (turned, alone))
-            same(case.name, f"{what} of actions in another order", some, full[what][order])
+            require_equal(case.name, f"{what} of actions in another order", some, full[what][order])
             if not case.model.fixed_actions:
-                same(case.name, f"{what} of one action alone", one, full[what][:1])
+                require_equal(case.name, f"{what} of one action alone", one, full[what][:1])
     case.evidence(learner, case.belief(0), 0, 0)
     learner.evidence(learner.at(turned), case.view(learner, case.belief(0), 0), 0)
-    case.alike("after questions about other actions", case.known(learner), before)
-    case.alike("of the state after questions about other actions", learner.state(), kept)
+    case.require_equal_answers("after questions about other actions", case.answers_twice(learner), before)
+    case.require_equal_answers("of the state after questions about other actions", learner.state(), kept)
     if not case.model.fixed_actions and not case.model.labels:
         learner.extend(case.actions)  # the same reference set again
-        case.alike("after the same reference set is given again", case.known(learner), before)
+        case.require_equal_answers("after the same reference set is given again", case.answers_twice(learner), before)
 
 
 def _many_beliefs(case: _Case) -> None:
-    """One learner asked about n beliefs at once gives what it gives for each of them, for n = 1 and others."""
+    """Check that a question about n beliefs at once equals n single ones, for n = 1 and others."""
     if case.samples is not None:
         return
     learner = case.start()
@@ -174,32 +176,32 @@ def _many_beliefs(case: _Case) -> None:
         points = learner.at(case.actions)
         for n in (1, 2, case.contexts.shape[1], case.actions.shape[1] * case.contexts.shape[1]):
             beliefs = [case.belief(t) for t in range(n)]
-            stack = GaussianStack(np.stack([one.mean() for one in beliefs]), case.contexts.var(axis=0))
+            stack = GaussianStack(np.stack([belief.mean() for belief in beliefs]), case.contexts.var(axis=0))
             asked = "estimate", "prior", "noise"
-            many = _asked(case, learner, points, case.model.view(learner, stack), asked)
-            each = [_asked(case, learner, points, case.model.view(learner, one), asked) for one in beliefs]
+            many = _ask(case, learner, points, case.model.view(learner, stack), asked)
+            each = [_ask(case, learner, points, case.model.view(learner, belief), asked) for belief in beliefs]
             for what, value in many.items():
-                single = np.stack([one[what] for one in each])
-                has_shape(case.name, f"{what} of {n} beliefs", value, (n, len(case.actions)))
-                same(case.name, f"{what} of {n} beliefs at once and one by one", value, single)
+                single = np.stack([answers[what] for answers in each])
+                require_shape(case.name, f"{what} of {n} beliefs", value, (n, len(case.actions)))
+                require_equal(case.name, f"{what} of {n} beliefs at once and one by one", value, single)
 
 
-def _asked(case: _Case, learner: Learner, points: Any, view: Any, what: Sequence[str]) -> dict[str, Array]:
-    """Ask a learner about points; it may refuse questions that only some policies ask."""
+def _ask(case: _Case, learner: Learner, points: Any, view: Any, questions: Sequence[str]) -> dict[str, Array]:
+    """Return the answers of a learner about points, without optional ones that it refuses."""
     out: dict[str, Array] = {}
-    for name in what:
+    for name in questions:
         try:
-            found = getattr(learner, name)(points, view)
+            answer = getattr(learner, name)(points, view)
         except TypeError as error:
             if "gives mean and width alone" not in str(error):
                 raise
             continue
-        out |= found._asdict() if name == "estimate" else {name: found}
+        out |= answer._asdict() if name == "estimate" else {name: answer}
     return out
 
 
 def _waiting(case: _Case) -> None:
-    """Evidence can wait for its reward, in memory or in a file."""
+    """Check that evidence can wait for its reward, in memory or in a file."""
     learner = case.start()
     case.learn(learner, range(3))
     first = copy.deepcopy(_records.pack(case.waiting(learner, [3])))
@@ -216,49 +218,55 @@ def _waiting(case: _Case) -> None:
     for t in reversed(range(5)):
         learner.learn(late[t], _reward(t))
         twin.learn(packed[t], _reward(t))
-    case.alike("after evidence was packed and unpacked", case.known(twin), case.known(learner))
+    case.require_equal_answers(
+        "after evidence was packed and unpacked", case.answers_twice(twin), case.answers_twice(learner)
+    )
 
 
 def _bandits(case: _Case) -> None:
-    """Hidden, revealed and mixed rounds, rewards late and in any order, save, load and merge."""
-    found: dict[str, dict[str, Array]] = {}
+    """Check bandits with hidden, revealed and mixed rounds, late rewards in any order, save, load and merge."""
+    estimates: dict[str, dict[str, Array]] = {}
     for how, shown in {"hidden": (False,), "revealed": (True,), "mixed": (False, True)}.items():
         bandit = twin = Bandit(case.actions, case.model, Proportional(), case.samples, seed=1)
         waiting: list[Any] = []
         for t in range(15):
             if t in (0, 5, 10):  # before the first decision, with none open, with some
-                twin, waiting = _reloaded(bandit), [(at, one, one) for at, one, _ in waiting]
+                twin, waiting = _save_and_load(bandit), [(at, decision, decision) for at, decision, _ in waiting]
             waiting.append((t, bandit.decide(case.belief(t)), twin.decide(case.belief(t))))
             alike = waiting[-1][1].index == waiting[-1][2].index
             require(alike, case.name, f"decisions must be the same after save and load, not in {how} round {t + 1}")
             while waiting and t in (4, 14):  # the latest first
-                at, *both = waiting.pop()
+                at, *pair = waiting.pop()
                 context = case.contexts[at % len(case.contexts)] if shown[at % len(shown)] else None
-                for each, decision in zip((bandit, twin), both, strict=True):
+                for each, decision in zip((bandit, twin), pair, strict=True):
                     each.learn(decision, _reward(at), context)
-        found[how] = _estimates(case, bandit)
-        case.alike(f"after save and load, {how} rounds,", _estimates(case, twin), found[how])
+        estimates[how] = _estimates(case, bandit)
+        case.require_equal_answers(f"after save and load, {how} rounds,", _estimates(case, twin), estimates[how])
         fresh = Bandit(case.actions, case.model, Proportional(), case.samples)
         fresh.merge(bandit)
-        case.alike(f"after merge into a fresh bandit, {how} rounds,", _estimates(case, fresh), found[how])
+        case.require_equal_answers(
+            f"after merge into a fresh bandit, {how} rounds,", _estimates(case, fresh), estimates[how]
+        )
         if not case.model.uses_context:
-            case.alike("of hidden and revealed rounds, as uses_context is False,", found[how], found["hidden"])
+            case.require_equal_answers(
+                "of hidden and revealed rounds, as uses_context is False,", estimates[how], estimates["hidden"]
+            )
 
 
-def _reloaded(bandit: Bandit) -> Bandit:
+def _save_and_load(bandit: Bandit) -> Bandit:
     with tempfile.TemporaryDirectory() as folder:
         bandit.save(os.path.join(folder, "bandit"))
         return Bandit.load(os.path.join(folder, "bandit"), bandit.model, bandit.policy)
 
 
 def _estimates(case: _Case, bandit: Bandit) -> dict[str, Array]:
-    """Return means and widths at points, of which all draws are the same."""
+    """Return means and widths under point masses, which need no draws."""
     each = [bandit.estimate(PointMass(point)) for point in case.contexts]
-    return {what: np.array([getattr(one, what) for one in each]) for what in ("mean", "width")}
+    return {what: np.array([getattr(estimate, what) for estimate in each]) for what in ("mean", "width")}
 
 
 def _lock_step(case: _Case) -> None:
-    """Trials in lock-step are those on their own."""
+    """Check that trials in lock-step equal single trials."""
     r, (n, c) = 3, case.contexts.shape
     together, alone = case.model.start_all(case.actions, c, r), [case.start() for _ in range(r)]
     for t in range(15):
@@ -269,9 +277,9 @@ def _lock_step(case: _Case) -> None:
         evidence = case.evidence(together, stack, seeds, index)
         together.learn(evidence, rewards)
         each = []
-        for i, own in enumerate(alone):
-            item = case.evidence(own, stack[i], seeds[i], int(index[i]))
-            each.append(case.answers(own, stack[i], seeds[i]))
-            own.learn(item, float(rewards[i]))
-        stacked = {what: np.stack([one[what] for one in each]) for what in each[0]}
-        case.alike(f"in lock-step and alone, round {t + 1},", got, stacked)
+        for i, learner in enumerate(alone):
+            item = case.evidence(learner, stack[i], seeds[i], int(index[i]))
+            each.append(case.answers(learner, stack[i], seeds[i]))
+            learner.learn(item, float(rewards[i]))
+        stacked = {what: np.stack([answers[what] for answers in each]) for what in each[0]}
+        case.require_equal_answers(f"in lock-step and alone, round {t + 1},", got, stacked)

@@ -9,7 +9,7 @@ import pytest
 
 from overcast.datasets.forecasts import ForecastRecord, generated_forecasts
 from overcast.environments import Synthetic
-from overcast.experiments.comparisons.comparison import Compared, compare
+from overcast.experiments.comparisons.comparison import ComparisonResult, compare
 from overcast.experiments.comparisons.policies import Policies
 from overcast.experiments.comparisons.untuned import Untuned
 from overcast.experiments.engine.experiment import Experiment
@@ -29,12 +29,12 @@ def untuned_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def untuned_found(untuned: Experiment, untuned_folder: Path) -> Compared:
+def untuned_found(untuned: Experiment, untuned_folder: Path) -> ComparisonResult:
     return compare(Untuned(), [untuned], untuned_folder, None, lambda: None)
 
 
 @pytest.fixture(scope="session")
-def untuned_outcome(untuned_found: Compared) -> Outcome:
+def untuned_outcome(untuned_found: ComparisonResult) -> Outcome:
     return untuned_found.outcomes[0]
 
 

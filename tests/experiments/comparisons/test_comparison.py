@@ -10,14 +10,14 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from experiment_support import FILES, read_summary
-from overcast.experiments.comparisons.comparison import Compared
+from overcast.experiments.comparisons.comparison import ComparisonResult
 from overcast.experiments.comparisons.tuning import DEFAULT, Tuning
 from overcast.experiments.comparisons.untuned import Untuned
 
 STEPS = 40
 
 
-def test_the_files_of_a_comparison(untuned_found: Compared, untuned_folder: Path) -> None:
+def test_the_files_of_a_comparison(untuned_found: ComparisonResult, untuned_folder: Path) -> None:
     (outcome,) = untuned_found.outcomes
     assert {path.name for path in untuned_folder.iterdir()} == FILES
     curves = pq.read_table(untuned_folder / "curves.parquet").to_pandas()
@@ -32,6 +32,6 @@ def test_the_files_of_a_comparison(untuned_found: Compared, untuned_folder: Path
             assert "".join(f"<td>{cell}</td>" for cell in row) in page
 
 
-def test_verdicts_are_those_of_the_summary(untuned_found: Compared, untuned_folder: Path) -> None:
+def test_verdicts_are_those_of_the_summary(untuned_found: ComparisonResult, untuned_folder: Path) -> None:
     assert untuned_found.verdicts == Untuned().verdicts(untuned_found.outcomes)
     assert read_summary(untuned_folder)["claims"] == [asdict(verdict) for verdict in untuned_found.verdicts]

@@ -12,15 +12,15 @@ from experiment_support import Command
 from overcast.calibration import recalibrate
 from overcast.datasets.forecasts import ForecastRecord, read_innsbruck
 from overcast.experiments.comparisons.calibrate import judge
-from overcast.experiments.comparisons.forecasts import DEGREES, Found, Job, Shortage, compute, picture, run
+from overcast.experiments.comparisons.forecasts import DEGREES, ForecastsResult, Job, Shortage, compute, picture, run
 from real_data import FOLDER, needs
 
 pytest.importorskip("scoringrules")
 FILES = {"summary.json", "figure.png", "figure.pdf", "calibration.png", "calibration.pdf", "verification.png", "parts"}
 
 
-def found_in(record: ForecastRecord, regret: np.ndarray[tuple[int, int, int], np.dtype[np.float64]]) -> Found:
-    return Found(judge(record), regret, 0, 1.0)
+def found_in(record: ForecastRecord, regret: np.ndarray[tuple[int, int, int], np.dtype[np.float64]]) -> ForecastsResult:
+    return ForecastsResult(judge(record), regret, 0, 1.0)
 
 
 def test_features_by_hand() -> None:

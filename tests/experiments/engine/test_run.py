@@ -84,7 +84,7 @@ def test_other_settings_never_take_over_old_parts(small: Experiment, tmp_path: P
 
 def test_what_the_numbers_do_not_depend_on_keeps_the_parts(small: Experiment, tmp_path: Path) -> None:
     found = keep_first_part(small, tmp_path)
-    assert found(replace(small, data="elsewhere", title="Another", notes=("A note.",), found={"generated": True}))
+    assert found(replace(small, data="elsewhere", title="Another", notes=("A note.",), facts={"generated": True}))
 
 
 @pytest.mark.parametrize("damage", [lambda whole: whole[:50], lambda whole: b""], ids=["cut short", "empty"])

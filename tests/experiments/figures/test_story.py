@@ -29,7 +29,7 @@ def test_it_saves_more_than_any_fixed_amount() -> None:
 
 def test_the_story_says_what_the_picture_shows() -> None:
     season = story.play()
-    text = "\n".join(story.told(season))
+    text = "\n".join(story.tell(season))
     assert max(map(len, text.splitlines())) <= 95
     assert f"After 200 days it is {season.saved[-1]:,.0f} € per hectare ahead" in text
     assert f"{season.rain[-1]:4.1f} mm came" in text

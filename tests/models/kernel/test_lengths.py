@@ -13,7 +13,7 @@ from kernel_support import MAKERS, C, clouds_of, filled
 from overcast._check import Array
 from overcast.kernels import RBF, Product
 from overcast.models.kernel.learner import KernelLearner
-from overcast.models.kernel.lengths import IGNORED, MOST, Lengths, moments, spaced, typical
+from overcast.models.kernel.lengths import IGNORED, MOST, Lengths, evenly_spaced, moments, typical
 from support import refused
 
 
@@ -54,8 +54,8 @@ def test_of_many_points_some_are_compared() -> None:
     rng = np.random.default_rng(2)
     points = rng.normal(size=(5000, 1))
     assert typical(points, np.zeros(points.shape))[0] == pytest.approx(0.954, rel=0.1)  # the median of |N(0, 2)|
-    assert len(spaced(5000, MOST)) == MOST
-    np.testing.assert_array_equal(spaced(3, MOST), [0, 1, 2])
+    assert len(evenly_spaced(5000, MOST)) == MOST
+    np.testing.assert_array_equal(evenly_spaced(3, MOST), [0, 1, 2])
 
 
 @pytest.mark.parametrize("name", MAKERS)

@@ -109,7 +109,7 @@ def test_the_past_grows_by_doubling() -> None:
 def test_some_rounds_and_another_kernel(make: Maker) -> None:
     clouds, other = clouds_of(RBF(0.8), make, 9), RBF((0.3, 2.0))
     past = filled(RBF(0.8), clouds[:8])
-    some = past.picked(np.array([1, 4, 6]))
+    some = past.take(np.array([1, 4, 6]))
     np.testing.assert_allclose(some.inner(clouds[8]), past.inner(clouds[8])[[1, 4, 6]], rtol=1e-12)
     np.testing.assert_allclose(
         past.under(other).inner(clouds[8]), filled(other, clouds[:8]).inner(clouds[8]), rtol=1e-12

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from overcast._check import Array
-from overcast.models.kernel.scales import averaged
+from overcast.models.kernel.scales import estimate_scales
 from overcast.models.prior import LOG_PRIOR, RATIOS, SMALLEST_NOISE
 
 
@@ -42,7 +42,7 @@ def test_averages_are_those_of_dense_formulas(t: int, size: float) -> None:
     noise2 = np.maximum(noise2, SMALLEST_NOISE * ((rewards - rewards.mean()) ** 2).sum() / (t - 1))
     total = np.exp(log_p + LOG_PRIOR)
     share = total / total.sum()
-    found = averaged(gram, rewards)
+    found = estimate_scales(gram, rewards)
     assert found is not None
     assert found.ridge == pytest.approx((share @ noise2) / (share @ (noise2 / ridges)), rel=1e-6)
     assert found.noise2 == pytest.approx(share @ noise2, rel=1e-6)
@@ -52,7 +52,7 @@ def test_averages_are_those_of_dense_formulas(t: int, size: float) -> None:
 @pytest.mark.parametrize("t", [2, 12])
 def test_gamma_is_the_trace_of_the_matrix_that_smooths_rewards(t: int) -> None:
     gram, rewards = _problem(t, 1)
-    found = averaged(gram, rewards)
+    found = estimate_scales(gram, rewards)
     assert found is not None
     one, inverse = np.ones(t), np.linalg.inv(gram + found.ridge * np.eye(t))
     level = np.outer(one, one @ inverse) / (one @ inverse @ one)
@@ -64,7 +64,7 @@ def test_gamma_is_the_trace_of_the_matrix_that_smooths_rewards(t: int) -> None:
 @pytest.mark.parametrize("factor", [1e-120, 1e-6, 1e6, 1e120])
 def test_units_and_zero_point_of_rewards_do_not_matter(factor: float) -> None:
     gram, rewards = _problem(15, 2)
-    plain, moved = averaged(gram, rewards), averaged(gram, factor * (rewards + 100.0))
+    plain, moved = estimate_scales(gram, rewards), estimate_scales(gram, factor * (rewards + 100.0))
     assert plain is not None
     assert moved is not None
     assert moved.ridge == pytest.approx(plain.ridge, rel=1e-9)
@@ -74,7 +74,7 @@ def test_units_and_zero_point_of_rewards_do_not_matter(factor: float) -> None:
 
 def test_a_factor_of_the_kernel_is_one_of_the_ridge() -> None:
     gram, rewards = _problem(15, 3)
-    plain, scaled = averaged(gram, rewards), averaged(7.0 * gram, rewards)
+    plain, scaled = estimate_scales(gram, rewards), estimate_scales(7.0 * gram, rewards)
     assert plain is not None
     assert scaled is not None
     assert scaled.ridge == pytest.approx(7.0 * plain.ridge, rel=1e-9)
@@ -85,7 +85,7 @@ def test_a_factor_of_the_kernel_is_one_of_the_ridge() -> None:
 def test_scales_of_a_known_process_are_found(noise: float) -> None:
     """The means of the logarithms over 20 seeds lie within 0.35. Over 300 other seeds, such a mean has a bias of up to
     0.02 (noise) and 0.07 (signal) and an error of 0.03 and 0.06, so that chance breaks this less than once in 1,000."""
-    found = [averaged(*_problem(120, seed, noise)) for seed in range(20)]
+    found = [estimate_scales(*_problem(120, seed, noise)) for seed in range(20)]
     noises = [0.5 * math.log(one.noise2) for one in found if one is not None]
     signals = [0.5 * math.log(one.noise2 / one.ridge) for one in found if one is not None]
     assert abs(np.mean(noises) - math.log(noise)) < 0.35
@@ -94,7 +94,7 @@ def test_scales_of_a_known_process_are_found(noise: float) -> None:
 
 def test_equal_rewards_and_empty_kernels_tell_nothing() -> None:
     gram, rewards = _problem(5, 0)
-    assert averaged(gram, np.full(5, 3.7)) is None
-    assert averaged(gram, np.zeros(5)) is None
-    assert averaged(gram[:1, :1], rewards[:1]) is None
-    assert averaged(np.zeros((5, 5)), rewards) is None
+    assert estimate_scales(gram, np.full(5, 3.7)) is None
+    assert estimate_scales(gram, np.zeros(5)) is None
+    assert estimate_scales(gram[:1, :1], rewards[:1]) is None
+    assert estimate_scales(np.zeros((5, 5)), rewards) is None

@@ -18,7 +18,7 @@ from overcast.beliefs import Belief
 from overcast.kernels import RBF, AnyKernel, Constant, Kernel, Product
 from overcast.models import Estimate, fit_hyperparameters
 from overcast.models.kernel.learner import KernelLearner
-from overcast.models.kernel.scales import averaged
+from overcast.models.kernel.scales import estimate_scales
 from overcast.models.kernel.untuned import YOUNG, UntunedLearner
 from overcast.policies import Policy
 from support import refused
@@ -71,7 +71,7 @@ def test_estimates_are_the_posterior_at_the_averaged_scales(name: str, t: int) -
         learner.learn(learner.evidence(points, learner.view(belief), index), reward)
         dense.add(index, belief, reward)
         if s < YOUNG:
-            found = averaged(dense.gram, np.array(dense.rewards))
+            found = estimate_scales(dense.gram, np.array(dense.rewards))
     assert found is not None
     mean, covariance = dense.posterior(BELIEF, found.ridge, found.noise2)
     got = learner.estimate(points, learner.view(BELIEF))

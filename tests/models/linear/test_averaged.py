@@ -19,7 +19,7 @@ from overcast._check import Array
 from overcast._linalg import folded
 from overcast.beliefs import PointMass
 from overcast.features import Disjoint, FeatureMap, Row
-from overcast.features.standard import Frame, Moments, full
+from overcast.features.standard import Frame, Moments, expand_diagonal
 from overcast.models import LinearModel
 from overcast.models.linear import rows as kept
 from overcast.models.linear import weighted
@@ -327,7 +327,7 @@ def _of_all_blocks(design: Any) -> Any:
 
     def frame(moments: Moments) -> Frame:
         own = design.frame(moments)
-        matrix = block_diag(*[full(own.matrix, 2)] * K)
+        matrix = block_diag(*[expand_diagonal(own.matrix, 2)] * K)
         return Frame(matrix, matrix, own.one.reshape(-1), own.diversity)
 
     return frame

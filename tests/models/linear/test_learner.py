@@ -321,7 +321,7 @@ def test_the_variance_of_every_action_by_enumeration(features: FeatureMap, actio
         evidence = learner.evidence(points, view, index)
         assert _variance(learner, evidence) == pytest.approx(expected[index], rel=1e-9)
         psi = features.expected(actions, belief)[index]
-        np.testing.assert_allclose(fit._seen(evidence.psi), matrix @ psi, rtol=1e-8, atol=1e-9)
+        np.testing.assert_allclose(fit._standardised(evidence.psi), matrix @ psi, rtol=1e-8, atol=1e-9)
     point = learner.view(PointMass(np.ones(C)))
     np.testing.assert_allclose(learner.noise(points, point), np.sqrt(fit.noise2), rtol=1e-12)
 
@@ -631,12 +631,12 @@ def test_open_decisions_narrow_what_they_will_tell(
     before = learner.estimate(points, view)
     found = learner.awaiting(waiting, share).estimate(points, view)
     np.testing.assert_allclose(found.mean, before.mean, rtol=1e-12, atol=1e-12)
-    fit, seen = learner._seeing(view)
+    fit, seen = learner._fit_and_view(view)
     weight, d = share * float(fit.state()["weight"]), fit.shape[-1]
     inverse = fit.inverse.reshape(-1, d, d).copy()  # one matrix per block
     for row in waiting:
         at = 0 if row.block is None else int(row.block)
-        psi = fit._seen(row.psi)
+        psi = fit._standardised(row.psi)
         u = inverse[at] @ psi
         inverse[at] -= np.outer(u, u) / (1.0 / weight + psi @ u)
     expected = points.quadratic(seen, inverse.reshape(fit.inverse.shape))

@@ -144,7 +144,7 @@ def test_rounds_come_back_in_order(shape: tuple[int, ...], aware: bool, leading:
 def test_new_weights_leave_the_old_ones_to_who_holds_them(leading: tuple[int, ...]) -> None:
     rounds = _filled(5, (D,), False, leading)
     before, old = copy.copy(rounds), rounds.weights.copy()
-    rounds.weigh(np.full((*leading, 5), 9.0))
+    rounds.set_weights(np.full((*leading, 5), 9.0))
     assert (rounds.weights == 9.0).all()
     np.testing.assert_array_equal(before.weights, old)
 

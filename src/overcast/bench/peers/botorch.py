@@ -19,10 +19,10 @@ class Conditioned(Racer):
         kernel = gpytorch.kernels.RBFKernel()
         kernel.lengthscale = LENGTH
         y, noise = torch.from_numpy(rewards)[:, None], torch.full((len(rewards), 1), NOISE, dtype=torch.double)
-        given = {"covar_module": kernel, "mean_module": gpytorch.means.ZeroMean(), "outcome_transform": None}
-        self._model = import_module("botorch.models").SingleTaskGP(x, y, noise, **given).double().eval()
+        options = {"covar_module": kernel, "mean_module": gpytorch.means.ZeroMean(), "outcome_transform": None}
+        self._model = import_module("botorch.models").SingleTaskGP(x, y, noise, **options).double().eval()
         self._torch, self._bound = torch, import_module("botorch.acquisition").UpperConfidenceBound
-        self._model.posterior(x)  # it can be conditioned once it was asked
+        self._model.posterior(x)  # it must be evaluated before it can be conditioned
 
     def step(self, t: int) -> int:
         torch = self._torch

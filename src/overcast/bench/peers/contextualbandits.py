@@ -12,8 +12,8 @@ from overcast.bench.tasks import BETA, RIDGE
 
 class LinUCB(Racer):
     def start(self) -> None:
-        given = {"alpha": BETA, "lambda_": RIDGE, "fit_intercept": False, "use_float": False, "random_state": 1}
-        self._policy = import_module("contextualbandits.online").LinUCB(self.task.k, **given)
+        options = {"alpha": BETA, "lambda_": RIDGE, "fit_intercept": False, "use_float": False, "random_state": 1}
+        self._policy = import_module("contextualbandits.online").LinUCB(self.task.k, **options)
         indices, contexts, rewards = self.task.first()
         self._policy.partial_fit(contexts, indices, rewards)
 

@@ -1,4 +1,4 @@
-"""GPyTorch: an exact Gaussian process in double precision that takes in one observation per round."""
+"""GPyTorch: an exact Gaussian process in double precision, with one more observation per round."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Exact(Racer):
     def step(self, t: int) -> int:
         points = self._torch.from_numpy(self.task.psi(t))
         with self._torch.no_grad(), self._settings.fast_computations(False, False, False):
-            found = self._model(points)
-            i = int((found.mean + BETA * found.variance.sqrt()).argmax())
+            posterior = self._model(points)
+            i = int((posterior.mean + BETA * posterior.variance.sqrt()).argmax())
             self._x = self._torch.cat([self._x, points[i : i + 1]])
             self._y = self._torch.cat([self._y, self._torch.tensor([self.task.rewards[t, i]])])
             self._model.set_train_data(self._x, self._y, strict=False)

@@ -13,12 +13,12 @@ from overcast.bench.tasks import BETA, RIDGE
 
 class _Policy(Racer):
     def start(self) -> None:
-        self._policy, self._rng = self._made(), np.random.default_rng(0)
+        self._policy, self._rng = self._build(), np.random.default_rng(0)
         for i, context, y in zip(*self.task.first(), strict=True):
             self._policy.update(action=int(i), reward=float(y), context=np.tile(context, (self.task.k, 1)))
         self._contexts = [np.tile(context, (self.task.k, 1)) for context in self.task.contexts]
 
-    def _made(self) -> Any:
+    def _build(self) -> Any:
         raise NotImplementedError
 
     def step(self, t: int) -> int:
@@ -33,12 +33,12 @@ class _Policy(Racer):
 
 
 class LinUCB(_Policy):
-    def _made(self) -> Any:
+    def _build(self) -> Any:
         return import_module("pymab.policies").LinUCBPolicy(**self._shape, alpha=BETA, l2=RIDGE)
 
 
 class EpsilonGreedy(_Policy):
-    def _made(self) -> Any:
+    def _build(self) -> Any:
         return import_module("pymab.policies").LinearEpsilonGreedyPolicy(**self._shape)
 
 

@@ -14,16 +14,16 @@ class LinUCB(Racer):
         self._policy = import_module("river.bandit").LinUCBDisjoint(alpha=RIDGE, beta=1.0, seed=0)
         self._arms = list(range(self.task.k))
         for i, context, y in zip(*self.task.first(), strict=True):
-            self._policy.update(int(i), _named(context), float(y))
+            self._policy.update(int(i), _by_index(context), float(y))
 
     def step(self, t: int) -> int:
-        context = _named(self.task.context(t))
+        context = _by_index(self.task.context(t))
         i = int(self._policy.pull(self._arms, context=context))
         self._policy.update(i, context, float(self.task.rewards[t, i]))
         return i
 
 
-def _named(context: Array) -> dict[int, float]:
+def _by_index(context: Array) -> dict[int, float]:
     return dict(enumerate(context.tolist()))
 
 

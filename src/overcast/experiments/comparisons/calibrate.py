@@ -1,4 +1,4 @@
-"""Judge a file of forecasts, before and after recalibration."""
+"""Verify a file of forecasts, before and after recalibration."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HEADER = ("", "", "interval: covers", "outside", "bias", "factor", "width", "CRP
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """A record's calibration, whole and of its second half before and after corrections by earlier outcomes."""
+    """The calibration of a record, and of its second half before and after recalibration by earlier outcomes."""
 
     record: ForecastRecord
     whole: Calibration
@@ -26,24 +26,24 @@ class Judged:
 
     @property
     def before(self) -> Calibration:
-        """The second half as it came."""
+        """The calibration of the second half."""
         return self.verified[0].calibration
 
     @property
     def after(self) -> Calibration:
-        """The second half corrected."""
+        """The calibration of the corrected second half."""
         return self.verified[1].calibration
 
     def rows(self) -> list[tuple[str, ...]]:
-        """Return the cells of the table, without its header: all dimensions, then those of each group."""
+        """Return the cells of the table without its header: all dimensions, then those of each group."""
         parts = [("", *self.verified)]
         before, after = self.verified
         parts += [(f", {label}", before.parts[label], after.parts[label]) for label in before.parts]
         out: list[tuple[str, ...]] = []
-        for label, *both in parts:
+        for label, *pair in parts:
             for i, name in enumerate(self.record.names):
-                for title, found in zip(("as they came", "recalibrated"), both, strict=True):
-                    out.append((f"{name}{label}", title, *_cells(found, i)))
+                for title, verification in zip(("as they came", "recalibrated"), pair, strict=True):
+                    out.append((f"{name}{label}", title, *_cells(verification, i)))
         return out
 
     def summary(self) -> dict[str, Any]:
@@ -51,12 +51,12 @@ class Judged:
         record = self.record
         left = {name: getattr(record, name) for name in ("left_out", "unforecast", "missing", "crossed")}
         verdict, (before, after) = self.whole.verdict.splitlines(), self.verified
-        known = {"data": record.source, "names": list(record.names), "outcomes": len(self.whole), **left}
-        return known | {"verdict": verdict, "as_they_came": before.record(), "recalibrated": after.record()}
+        out = {"data": record.source, "names": list(record.names), "outcomes": len(self.whole), **left}
+        return out | {"verdict": verdict, "as_they_came": before.record(), "recalibrated": after.record()}
 
 
 def judge(record: ForecastRecord, memory: int | None = None, bounds: Any = None, event: str | None = None) -> Judged:
-    """Judge a record as it came, and its second half with and without corrections, which each group has of its own."""
+    """Verify a record, and its second half with and without recalibration, which is separate for each group."""
     fixed = _recalibrated(record, memory, bounds)
     half = len(fixed) // 2
     outcomes, names = record.outcomes, record.names
@@ -76,6 +76,7 @@ def draw(judged: Judged, folder: Path) -> list[Path]:
 
 
 def _recalibrated(record: ForecastRecord, memory: int | None, bounds: Any) -> list[Belief]:
+    """Return all forecasts, recalibrated group by group."""
     labels = np.array(record.groups or ("",) * len(record.beliefs))
     out: list[Belief] = list(record.beliefs)
     for label in dict.fromkeys(labels.tolist()):
@@ -87,9 +88,14 @@ def _recalibrated(record: ForecastRecord, memory: int | None, bounds: Any) -> li
 
 
 def _cells(verified: Verification, i: int) -> list[str]:
-    found = verified.calibration
-    level, outside = float(found.level[i]), "" if found.outside is None else f"{found.outside[i]:.0%}"
-    out = [f"{level:.0%}: {found.coverage(level)[i]:.0%}", outside, f"{found.bias[i]:+.3g}", f"{found.factor[i]:.2f}"]
+    calibration = verified.calibration
+    level, outside = float(calibration.level[i]), "" if calibration.outside is None else f"{calibration.outside[i]:.0%}"
+    out = [
+        f"{level:.0%}: {calibration.coverage(level)[i]:.0%}",
+        outside,
+        f"{calibration.bias[i]:+.3g}",
+        f"{calibration.factor[i]:.2f}",
+    ]
     out += [f"{verified.sharpness[i]:.3g}", f"{verified.crps[i]:.3g}"]
     skills = verified.skill_climatology[i], verified.skill_persistence[i]
     return out + [f"{skill:.0%}" if np.isfinite(skill) else "–" for skill in skills]

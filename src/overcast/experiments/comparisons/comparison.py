@@ -1,4 +1,4 @@
-"""Comparisons across the paper's three problems, judged, drawn and reported together."""
+"""Comparisons across the paper's three problems: run, tabulate, draw and report them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from overcast.models import LinearModel
 #: the betas that the authors tuned over
 GRID = (0.5, 1.0, 2.0, 5.0, 10.0)
 
-# Steps of a curve that the file keeps: a comparison has many curves.
+# Steps of a curve in the file, as a comparison has many curves.
 KEPT_STEPS = 100
 
 
@@ -37,7 +37,7 @@ class Table:
 
 
 class Comparison(ABC):
-    """The runs on each problem, and how to judge, tabulate and draw the outcomes."""
+    """A comparison: its experiment on each problem, and the tables, verdicts and figure of the outcomes."""
 
     #: the name in the command, and the name of the folder
     name: str
@@ -52,8 +52,8 @@ class Comparison(ABC):
         """Return the lines for summary.json and the file of curves."""
 
     @abstractmethod
-    def found(self, outcome: Outcome) -> dict[str, Any]:
-        """Return the entries of summary.json about a problem, besides its lines."""
+    def details(self, outcome: Outcome) -> dict[str, Any]:
+        """Return further entries of summary.json about a problem."""
 
     @abstractmethod
     def tables(self, outcomes: Sequence[Outcome]) -> list[Table]: ...
@@ -66,7 +66,7 @@ class Comparison(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Compared:
+class ComparisonResult:
     """The outcomes of a comparison, with its tables, verdicts and summary."""
 
     outcomes: list[Outcome]
@@ -77,7 +77,7 @@ class Compared:
 
 def compare(
     comparison: Comparison, experiments: Sequence[Experiment], folder: Path, executor: Executor | None, done: Done
-) -> Compared:
+) -> ComparisonResult:
     """Run the experiments; write summary.json, curves.parquet, figure.png, figure.pdf and report.html to `folder`."""
     outcomes = [run(experiment, folder, executor, done) for experiment in experiments]
     verdicts = comparison.verdicts(outcomes)
@@ -85,13 +85,13 @@ def compare(
         "experiment": comparison.name,
         "seconds": round(sum(outcome.wall_seconds for outcome in outcomes), 3),
         "versions": versions(),
-        "experiments": [{**o.summary(comparison.variants(o)), **comparison.found(o)} for o in outcomes],
+        "experiments": [{**o.summary(comparison.variants(o)), **comparison.details(o)} for o in outcomes],
         "claims": [asdict(verdict) for verdict in verdicts],
     }
-    found = Compared(outcomes, comparison.tables(outcomes), verdicts, summary)
+    result = ComparisonResult(outcomes, comparison.tables(outcomes), verdicts, summary)
     figure = comparison.draw(outcomes)
     write_figure(figure, folder)
-    write_page("comparison.html", comparison.title, figure, folder, found=found)
+    write_page("comparison.html", comparison.title, figure, folder, result=result)
     curves = [
         curve_table(line, max(1, outcome.experiment.steps // KEPT_STEPS), experiment=outcome.experiment.name)
         for outcome in outcomes
@@ -99,10 +99,10 @@ def compare(
     ]
     write_curves(curves, folder)
     write_summary(summary, folder)
-    return found
+    return result
 
 
 def features_of(problem: Experiment) -> FeatureMap:
-    """Return the features of a problem with the paper's linear model."""
+    """Return the feature map of a problem with the paper's linear model."""
     assert isinstance(problem.model, LinearModel)
     return problem.model.features

@@ -2,12 +2,12 @@
 
 Each morning a grower chooses by how many degrees x, from 0 to 20, to protect a crop from the cold. Protection costs in
 proportion to x. If the night is colder than the crop bears by more than x, the crop is damaged in proportion: the
-reward is -cost x - damage (critical - x - temperature)^+, plus noise. The grower learns cost and damage; a forecast
-tells the temperature before the decision, and a measurement after it. Each trial is a crop with a critical
-temperature, a damage and random numbers of its own; all trials meet the same record of weather, in its order.
+reward is -cost x - damage (critical - x - temperature)^+, plus noise. The grower learns cost and damage, sees a
+forecast of the temperature before the decision, and a measurement after it. Each trial is a crop with its critical
+temperature, damage and random numbers; all trials meet the same record of weather, in its order.
 
-Regret is the reward of the best action for the temperature that came, minus the reward of the action taken. It is the
-same yardstick for all, and includes what no forecast could have told.
+Regret is the reward of the best action for the realised temperature, minus the reward of the chosen action. It includes
+what no forecast could have predicted.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from overcast.simulation.record import draw_band, mean_and_error
 TRIALS = 30
 DEGREES = np.arange(21.0)[:, None]
 COST, DAMAGE, CRITICAL, NOISE = 0.1, (0.3, 1.2), (-5.0, 5.0), 0.3
-#: the two ways to use forecasts, each with its colour
+#: the two ways to use forecasts, with their colours
 ARMS = {"as they came": "#d55e00", "recalibrated": "#0072b2"}
 MEASURES = ("regret", "regret_rewards_known")
 TENTHS = 10
@@ -48,7 +48,7 @@ TENTHS = 10
 
 @dataclass(frozen=True)
 class Shortage:
-    """Features of protection x and temperature c: x, and the degrees of cold that protection leaves."""
+    """Features of protection x and temperature c: x, and the uncovered degrees of cold."""
 
     critical: float
 
@@ -59,7 +59,7 @@ class Shortage:
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """One trial: a crop over the record. The seed is that of all trials."""
+    """One trial: a crop over the record. All trials share the seed."""
 
     record: ForecastRecord
     seed: int
@@ -67,7 +67,7 @@ class Job:
 
 
 def compute(job: Job) -> _jobs.Arrays:
-    """Return the regret of each day, (4, t): forecasts as they came and recalibrated, then both with rewards known."""
+    """Run a trial; return daily regret (4, t): raw and recalibrated forecasts, then both with known rewards."""
     rng = np.random.default_rng([job.seed, job.trial])
     theta = -np.array([COST, rng.uniform(*DAMAGE)])
     features = Function(Shortage(rng.uniform(*CRITICAL)), 2)
@@ -92,8 +92,8 @@ def compute(job: Job) -> _jobs.Arrays:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """The regret of each day (trials, 4, t) as `compute` returns it, and the forecasts' calibration."""
+class ForecastsResult:
+    """The regret of each day (trials, 4, t), in the order of `compute`, and the forecasts' calibration."""
 
     judged: Judged
     regret: Array
@@ -124,7 +124,7 @@ class Found:
         ]
 
     def notes(self) -> list[str]:
-        """Return sentences for what the table lacks."""
+        """Return sentences beside the table."""
         low, high = self.interval()
         after = self.regret[:, 1].sum() / self.regret[:, 0].sum()
         return [
@@ -134,16 +134,16 @@ class Found:
         ]
 
     def variants(self) -> list[dict[str, Any]]:
-        """Return coverage, score and total regret of forecasts as they came, and recalibrated."""
+        """Return coverage, score and total regret of raw and of recalibrated forecasts."""
         totals = self.regret.sum(axis=2)
         return [
             {
                 "forecasts": arm,
-                "coverage_80": float(found.coverage(0.8)[0]),
-                "crps": float(found.crps[0]),
+                "coverage_80": float(calibration.coverage(0.8)[0]),
+                "crps": float(calibration.crps[0]),
                 **{name: mean_and_error(totals[:, i + 2 * known]) for known, name in enumerate(MEASURES)},
             }
-            for i, (arm, found) in enumerate(zip(ARMS, (self.judged.before, self.judged.after), strict=True))
+            for i, (arm, calibration) in enumerate(zip(ARMS, (self.judged.before, self.judged.after), strict=True))
         ]
 
     def summary(self) -> dict[str, Any]:
@@ -165,7 +165,7 @@ class Found:
 
 def run(
     record: ForecastRecord, trials: int, seed: int, folder: Path, executor: Executor | None, done: _jobs.Done
-) -> Found:
+) -> ForecastsResult:
     """Run all trials and write summary.json, figure.png, figure.pdf and the forecasts' calibration to `folder`."""
     start = time.perf_counter()
     settings = (belief.sample(5, np.random.default_rng(0)).tobytes() for belief in record.beliefs)
@@ -173,19 +173,21 @@ def run(
     jobs = {kept / f"{trial}.npz": Job(record, seed, trial) for trial in range(trials)}
     results = _jobs.resume(jobs, compute, ("regret",), executor, done)
     judged = judge(record)
-    found = Found(judged, np.stack([result["regret"] for result in results]), seed, time.perf_counter() - start)
-    write_figure(picture(found), folder)
+    outcome = ForecastsResult(
+        judged, np.stack([result["regret"] for result in results]), seed, time.perf_counter() - start
+    )
+    write_figure(picture(outcome), folder)
     draw(judged, folder)
-    write_summary(found.summary(), folder)
-    return found
+    write_summary(outcome.summary(), folder)
+    return outcome
 
 
-def picture(found: Found) -> Figure:
-    """Return the figure: regret over the record, with rewards learnt and with rewards known."""
+def picture(result: ForecastsResult) -> Figure:
+    """Draw the figure: regret over the record, with learnt and with known rewards."""
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(9.0, 4.8), layout="constrained")
         ax = figure.subplots()
-        curves = found.regret.cumsum(axis=2)
+        curves = result.regret.cumsum(axis=2)
         for i, (arm, color) in enumerate(ARMS.items()):
             draw_band(ax, curves[:, i], label=f"forecasts {arm}", color=color, linewidth=1.6)
             known = curves[:, i + 2].mean(axis=0)
@@ -194,7 +196,7 @@ def picture(found: Found) -> Figure:
         ax.set(xlabel="days", ylabel="cumulative regret")
         ax.margins(x=0)
         ax.legend(loc="upper left")
-        where = "Generated forecasts" if found.judged.record.generated else "Forecasts for Innsbruck"
-        mean = f"mean of {len(found.regret)} crops, bands of two standard errors"
+        where = "Generated forecasts" if result.judged.record.generated else "Forecasts for Innsbruck"
+        mean = f"mean of {len(result.regret)} crops, bands of two standard errors"
         figure.suptitle(f"{where}: frost protection, {mean}", fontsize=11)
     return figure

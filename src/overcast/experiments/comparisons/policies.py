@@ -1,4 +1,4 @@
-"""Rank all policies and baselines on the paper's three problems, and draw the rankings."""
+"""Rank all policies and baselines on the paper's three problems."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from overcast.policies import IDS, UCB, EpsilonGreedy, Greedy, MostlyGreedy, Per
 from overcast.simulation import Setting
 from overcast.simulation.record import mean_and_error, two_standard_errors
 
-#: a hundred trials are enough to tell methods apart; methods whose trials share no work run a quarter of them
+#: number of trials, and the share of them for methods without lock-step, which are slow
 TRIALS, SLOW = 100, 0.25
 
-#: the number of random directions that serve EXP4 as experts
+#: the number of EXP4's random experts
 EXPERTS = 100
 
-# Methods that choose alike may differ in the order of their sums.
+# Regrets of methods with equal choices may differ by rounding.
 ROUNDING = 1e-9
 
 DEFAULT = "UCB, untuned (default)"
 PAPER = "UCB, tuned (paper)"
 
-# One hue per kind of method; the shape of the dot tells the kinds apart without colour.
+# One hue and marker per kind of method.
 KINDS = {
     "the default": ("#0072b2", "D"),
     "the paper's UCB": ("#d55e00", "s"),
@@ -50,7 +50,7 @@ KIND_OF = {
     **dict.fromkeys(("FixedProfile", "NoisyContext", "EXP4"), "other models"),
 }
 
-# A panel ends at the best regret plus this many times the median's distance from it; larger regrets stand at the edge.
+# A panel ends at the best regret plus this many times the median's distance from it; larger regrets are annotated.
 FAR = 3.0
 
 
@@ -71,14 +71,14 @@ class Policies(Comparison):
     def variants(self, outcome: Outcome) -> list[Line]:
         return [place.line for setting in SETTINGS for place in ranking(outcome, setting)]
 
-    def found(self, outcome: Outcome) -> dict[str, Any]:
+    def details(self, outcome: Outcome) -> dict[str, Any]:
         return {"rankings": {setting: [place.summary() for place in ranking(outcome, setting)] for setting in SETTINGS}}
 
     def tables(self, outcomes: Sequence[Outcome]) -> list[Table]:
         return [_table(outcome, setting) for outcome in outcomes for setting in SETTINGS]
 
     def draw(self, outcomes: Sequence[Outcome]) -> Figure:
-        """Return the figure: one column per problem, one row per setting."""
+        """Draw the figure: one column per problem, one row per setting."""
         with matplotlib.rc_context(STYLE):
             fig = Figure(figsize=(5.4 * len(outcomes), 8.8), layout="constrained")
             axes = fig.subplots(len(SETTINGS), len(outcomes), squeeze=False)
@@ -96,10 +96,10 @@ class Policies(Comparison):
 
 
 def _curves(problem: Experiment, setting: Setting) -> list[Curve]:
-    """Return every method, slow ones first, so that all workers are busy to the end."""
+    """Return every method, slow ones first, to keep all workers busy to the end."""
     features = features_of(problem)
     default = LinearModel(features)
-    # Models with a ridge of one do not learn their scale: they get the beta that the authors chose for their own model.
+    # Models with a ridge of one do not learn their scale, and get the authors' beta.
     appendix = UCB(problem.betas[setting][0])
     slow = [
         Curve(setting, None, "FixedProfile", FixedProfile(features), appendix),
@@ -140,8 +140,8 @@ class Place:
     """A method's place in a ranking.
 
     line : the method's trials, at the beta with the least regret if several were tried
-    more : (n,) regret of the method minus that of the best method with all trials, over the trials that both have; None
-        for the best method itself
+    more : (n,) regret of the method minus that of the best method with all trials, over common trials; None for the
+        best method
     """
 
     line: Line
@@ -177,10 +177,10 @@ class Place:
 
 
 def ranking(outcome: Outcome, setting: Setting) -> list[Place]:
-    """Return the methods of a setting, the one with the least regret first."""
+    """Return the methods of a setting in increasing order of regret."""
 
     def order(line: Line) -> tuple[float, bool]:
-        # If rounding alone sets two methods apart, the default comes first.
+        # Among methods that differ by rounding, the default comes first.
         return round(float(line.final().mean()), 9), line.curve.name != DEFAULT
 
     best_of: dict[str, Line] = {}

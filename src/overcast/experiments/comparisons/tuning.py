@@ -1,4 +1,4 @@
-"""Compare the untuned default with every beta of the paper's UCB, problem by problem, and draw what it costs."""
+"""Compare the untuned default with every beta of the paper's UCB on each problem."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SETTINGS: tuple[Setting, Setting] = ("hidden", "observed")
 MEASURES: tuple[Measure, Measure] = ("regret", "expected_regret")
 DEFAULT = "default"
 
-#: nominal levels of the confidence set whose coverage is counted
+#: nominal levels of the confidence sets
 LEVELS = (0.9, 0.95)
 
 BARS: Any = {"marker": "o", "markersize": 4, "linewidth": 1.0, "capsize": 2}
@@ -52,7 +52,7 @@ class Ratio:
         return f"{self.value:.2f}" + ("" if self.two_se is None else f" ± {self.two_se:.2f}")
 
     def below(self, target: float) -> Array:
-        """Return one value per trial; their mean is positive if the ratio is below a target."""
+        """Return a value per trial; the mean is positive if the ratio is below the target."""
         return target * self.best.final(self.measure) - self.default.final(self.measure)
 
     def summary(self) -> dict[str, Any]:
@@ -80,7 +80,7 @@ class Coverage:
 
 
 class Tuning:
-    """The outcome of one problem: default and grid in both settings."""
+    """The outcome of one problem: the default and the grid of betas in both settings."""
 
     def __init__(self, outcome: Outcome) -> None:
         self.outcome = outcome
@@ -101,13 +101,13 @@ class Tuning:
         return Ratio(setting, measure, default, best, value, error if len(a) > 1 else None)
 
     def mixed(self) -> list[Line]:
-        """Return the default by share of contexts revealed, from none to all; empty unless shares were tried."""
+        """Return the default by share of revealed contexts, from none to all; empty without mixed feedback."""
         between = [line for line in self.outcome.grid if line.curve.revealed < 1.0]
         between.sort(key=lambda line: line.curve.revealed)
         return [self.default("hidden"), *between, self.default("observed")] if between else []
 
     def coverage(self) -> list[Coverage]:
-        """Return the coverage by setting, round and level; empty unless rounds are watched."""
+        """Return the coverage by setting, round and level; empty without watched rounds."""
         out = []
         for setting in SETTINGS:
             line = self.default(setting)
@@ -130,7 +130,7 @@ class Tuning:
 
 
 def draw(outcomes: Sequence[Outcome], targets: Mapping[str, Mapping[str, float]]) -> Figure:
-    """Return the figure: one panel per problem; below them the ratios, mixed feedback and coverage, if tried."""
+    """Draw the figure: one panel per problem; below them the ratios, mixed feedback and coverage, if available."""
     tunings = [Tuning(outcome) for outcome in outcomes]
     with matplotlib.rc_context(STYLE):
         fig = Figure(figsize=(4.6 * max(3, len(tunings)), 8.6), layout="constrained")
@@ -150,7 +150,7 @@ def draw(outcomes: Sequence[Outcome], targets: Mapping[str, Mapping[str, float]]
 
 
 def _draw_betas(ax: Axes, tuning: Tuning) -> None:
-    """Draw regret against beta, and the default as a horizontal band."""
+    """Plot regret against beta, and the default as a horizontal band."""
     for setting in SETTINGS:
         lines, colour = tuning.grid(setting), HUES[setting]
         betas = [line.beta or 0.0 for line in lines]
@@ -174,14 +174,14 @@ def _draw_betas(ax: Axes, tuning: Tuning) -> None:
 
 
 def _draw_ratios(ax: Axes, tunings: Sequence[Tuning], targets: Mapping[str, Mapping[str, float]]) -> None:
-    """Draw the ratio of default and best beta with its target, one row per problem and setting."""
+    """Plot the ratio of default and best beta with its target, one row per problem and setting."""
     labels: list[str] = []
     for tuning in tunings:
         for setting in SETTINGS:
-            found, y, colour = tuning.ratio(setting), -len(labels), HUES[setting]
+            ratio, y, colour = tuning.ratio(setting), -len(labels), HUES[setting]
             labels.append(f"{tuning.outcome.experiment.name}\n{setting}")
-            if found.value is not None:
-                ax.errorbar(found.value, y, xerr=found.two_se, color=colour, marker="o", capsize=3)
+            if ratio.value is not None:
+                ax.errorbar(ratio.value, y, xerr=ratio.two_se, color=colour, marker="o", capsize=3)
             target = targets[tuning.outcome.experiment.name][setting]
             label = None if y else "target"
             ax.plot([target, target], [y - 0.3, y + 0.3], color="black", linewidth=2.0, label=label)
@@ -222,7 +222,7 @@ def _draw_coverage(ax: Axes, tuning: Tuning, counts: Sequence[Coverage]) -> None
 
 
 def _means(lines: Sequence[Line]) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean and two standard errors of final regrets; no error for a single trial."""
+    """Return mean and two standard errors of final regrets, zero error for a single trial."""
     values = [line.final() for line in lines]
     errors = np.nan_to_num([float(two_standard_errors(value)) for value in values])
     return np.array([value.mean() for value in values]), errors

@@ -1,4 +1,4 @@
-"""The cost of not tuning: the default beside every beta of the paper's UCB, on the paper's three problems."""
+"""The cost of not tuning: the default against every beta of the paper's UCB on the paper's three problems."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from overcast.policies import UCB
 #: shares of revealed contexts between none and all
 SHARES = (0.1, 0.25, 0.5, 0.75)
 
-#: rounds at which the coverage of the confidence set is counted
+#: rounds at which to count the coverage of the confidence set
 ROUNDS = (30, 100, 300, 1000)
 
-#: the largest regret that the default may have, as a multiple of the regret of the best beta
+#: the largest accepted regret of the default, as a multiple of the regret of the best beta
 TARGETS = {
     "synthetic": {"hidden": 0.88, "observed": 1.1},
     "movielens": {"hidden": 1.2, "observed": 1.2},
@@ -31,7 +31,7 @@ TARGETS = {
 
 
 class Untuned(Comparison):
-    """The default and the grid, hidden and observed; on the synthetic problem also mixed feedback and coverage."""
+    """The default and the grid of betas, hidden and observed; also mixed feedback and coverage on one problem."""
 
     name = "untuned"
     title = "Without tuning"
@@ -52,7 +52,7 @@ class Untuned(Comparison):
     def variants(self, outcome: Outcome) -> list[Line]:
         return list(outcome.grid)
 
-    def found(self, outcome: Outcome) -> dict[str, Any]:
+    def details(self, outcome: Outcome) -> dict[str, Any]:
         tuning = Tuning(outcome)
         ratios = [tuning.ratio(setting, measure) for setting in SETTINGS for measure in MEASURES]
         coverage = tuning.coverage()
@@ -92,25 +92,25 @@ class Untuned(Comparison):
 
 def _within(outcome: Outcome, ratios: Sequence[Ratio], target: float) -> Verdict:
     where = " and ".join(ratio.setting for ratio in ratios)
-    said = ", ".join(f"{ratio.text} ({ratio.setting}, beside β = {ratio.best.beta:g})" for ratio in ratios)
+    evidence = ", ".join(f"{ratio.text} ({ratio.setting}, beside β = {ratio.best.beta:g})" for ratio in ratios)
     return Verdict.of(
         f"{outcome.experiment.title}, {where}: the default has at most {target:g} times the regret of the best β.",
         [ratio.below(target) for ratio in ratios],
-        f"{said}.",
+        f"{evidence}.",
     )
 
 
 def _falls(lines: Sequence[Line]) -> Verdict:
-    """Judge whether regret falls as more is revealed: "yes" if it falls from first to last, and no step rises."""
+    """Judge whether regret falls with the share of revealed contexts: "yes" if it falls overall and no step rises."""
     signs = [sign(a.final() - b.final()) for a, b in pairwise(lines)]
     rises, falls = min(signs) < 0, sign(lines[0].final() - lines[-1].final()) > 0
     shown: Shown = ("in part" if falls else "no") if rises else ("yes" if falls else "open")
     steps = [(text(a.final() - b.final()), a.curve.seen, b.curve.seen) for a, b in pairwise(lines)]
-    said = ", ".join(f"{by} ({less:g} to {more:g})" for by, less, more in steps)
+    evidence = ", ".join(f"{by} ({less:g} to {more:g})" for by, less, more in steps)
     return Verdict(
         "The more contexts are revealed, the lower the regret of the default: it rises nowhere, within error.",
         shown,
-        f"It falls by {said}.",
+        f"It falls by {evidence}.",
     )
 
 

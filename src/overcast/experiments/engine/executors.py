@@ -1,8 +1,8 @@
-"""Where the parts of an experiment run.
+"""Executors for the parts of an experiment: this process, worker processes, or Dask.
 
-loky keeps the processes. Unlike `concurrent.futures`, it can end them at once, whatever is on its way to them. So could
-Dask's local cluster, but that asks for many more packages, and opens ports without authentication, through which any
-user of the machine may run code.
+loky manages the processes. Unlike `concurrent.futures`, it can end them immediately. So could Dask's local cluster, but
+that needs many more packages, and opens ports without authentication, through which any user of the machine may run
+code.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from overcast._jobs import Workers
 
 @contextmanager
 def process_executor(workers: int) -> Iterator[Workers | None]:
-    """Yield worker processes; None, which means to run here, for a single worker.
+    """Yield worker processes, or None for a single worker, which runs in this process.
 
-    An interrupt reaches the caller alone: workers go on with their work. An error or interrupt that leaves the context
-    ends them at once.
+    An interrupt reaches the caller alone, and workers continue. An error or interrupt that leaves the context ends them
+    immediately.
     """
     if workers == 1:
         with threadpool_limits(1):  # small products gain nothing from threads, and lose much on a busy machine
@@ -34,9 +34,9 @@ def process_executor(workers: int) -> Iterator[Workers | None]:
     from loky import ProcessPoolExecutor  # type: ignore[import-untyped]
     from loky.process_executor import TerminatedWorkerError  # type: ignore[import-untyped]
 
-    # The workers share the cores among themselves, so each gets one thread; the libraries read this when they start.
+    # The workers share the cores, so each gets one thread; the libraries read this when they start.
     os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    # Unlike loky's own, this context tells a worker when its parent is gone.
+    # Unlike loky's context, this one tells a worker when its parent is gone.
     executor = ProcessPoolExecutor(workers, context=multiprocessing.get_context("spawn"), initializer=_begin_worker)
     with _uninterrupted():
         executor.submit(int)  # starts all workers, which ignore interrupts from the outset
@@ -65,9 +65,9 @@ def _uninterrupted() -> Iterator[None]:
 
 
 def _begin_worker() -> None:
-    """Have this worker ignore interrupts, and end as soon as its parent is gone, even if that was killed.
+    """Make this worker ignore interrupts, and end as soon as its parent is gone, even if killed.
 
-    A terminal sends Ctrl-C to the whole group of processes; the parent decides what stops.
+    A terminal sends Ctrl-C to the whole group of processes; the parent handles it.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
@@ -82,7 +82,7 @@ def _begin_worker() -> None:
 
 @contextmanager
 def dask_executor(address: str) -> Iterator[Workers]:
-    """Yield the workers of a running Dask cluster; those that join later count too."""
+    """Yield the workers of a running Dask cluster, including those that join later."""
     try:
         from distributed import Client
     except ImportError:

@@ -16,16 +16,16 @@ from overcast.simulation.batch import Batch, Setting, batches_of
 
 @dataclass(frozen=True)
 class Curve:
-    """One line of a figure.
+    """One curve of a figure.
 
-    setting, samples : what the learner sees, and how many samples replace the expectation (None for none)
-    name : anything else that sets the curve apart, e.g. another model
-    model : None for the experiment's own
+    setting, samples : what the learner sees, and the number of samples that replace the expectation (None for none)
+    name : any other distinction, e.g. another model
+    model : None for the experiment's model
     policy : None for UCB with the betas of its setting
-    panel : the title of the panel that shows it; empty for the main one
-    revealed : share of rounds whose context is revealed in the observed setting
-    share : share of the experiment's trials to run; below 1 for slow methods
-    watched : rounds after which the distance of the true theta to the estimate is kept
+    panel : the title of its panel; empty for the main panel
+    revealed : share of rounds with a revealed context in the observed setting
+    share : share of the experiment's trials; below 1 for slow methods
+    watched : rounds at which to record the distance of the true theta from the estimate
     """
 
     setting: Setting
@@ -46,7 +46,7 @@ class Curve:
 
     @property
     def seen(self) -> float:
-        """The share of contexts that the learner gets to see, before or after the decision."""
+        """The share of contexts that the learner sees, before or after the decision."""
         return 0.0 if self.setting == "hidden" else self.revealed
 
     @property
@@ -64,14 +64,14 @@ CURVES = (
 
 @dataclass(frozen=True)
 class Experiment:
-    """A figure: curves of regret in one environment.
+    """A figure: the regret curves of one environment.
 
     name : the experiment's name in the command, and the name of its folder
     title : the title of the figure
     data : the source of the data
     betas : the betas to try for each setting: a single one, as in the appendix, or a grid to tune over
     figure : the number of the figure in the paper; empty if the paper has none
-    found : facts about the prepared data, for summary.json
+    facts : facts about the prepared data, for summary.json
     notes : the same facts in sentences
     """
 
@@ -86,15 +86,15 @@ class Experiment:
     seed: int = 0
     curves: tuple[Curve, ...] = CURVES
     figure: str = ""
-    found: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     def tuned_over(self, grid: tuple[float, ...]) -> Experiment:
-        """Return the experiment with a grid of betas to try for every curve."""
+        """Return the experiment with a grid of betas for every curve."""
         return replace(self, betas=dict.fromkeys(self.betas, grid))
 
     def parts(self) -> Iterator[Part]:
-        """Yield the work, curve by curve, in pieces of one batch each."""
+        """Yield the parts to run, one batch of trials each, curve by curve."""
         for curve in self.curves:
             trials = max(min(self.trials, 2), round(curve.share * self.trials))
             for beta in self.betas[curve.setting] if curve.policy is None else (None,):
@@ -102,7 +102,7 @@ class Experiment:
                     yield Part(self, curve, beta, first, count)
 
     def settings(self) -> Iterator[bytes]:
-        """Yield everything that the numbers of a part depend on, besides its curve, beta and trials."""
+        """Yield all that the results of a part depend on, beside its curve, beta and trials."""
         yield repr((self.name, self.env, self.model, self.curves, self.steps, self.seed)).encode()
         for name, value in sorted(vars(self.env).items()):
             if isinstance(value, np.ndarray):  # repr(env) shows only its size
@@ -111,7 +111,7 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Part:
-    """Some trials of one curve at one beta; beta is None for a curve with a policy of its own."""
+    """Some trials of one curve at one beta; beta is None for a curve with its own policy."""
 
     experiment: Experiment
     curve: Curve

@@ -1,4 +1,4 @@
-"""Write what a run found: a summary, figures, and one HTML page that needs no other file."""
+"""Write the results of a run: a summary, figures, and a self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def write_figure(figure: Figure, folder: Path) -> None:
         _files.write_figure(figure, folder / name)
 
 
-def write_page(template: str, title: str, figure: Figure, folder: Path, **given: Any) -> None:
-    """Write report.html from a template: the title, the figure, and what the template is given."""
+def write_page(template: str, title: str, figure: Figure, folder: Path, **values: Any) -> None:
+    """Write report.html from a template with the title, the figure and further values."""
     figure.savefig(buffer := io.StringIO(), format="svg")
     svg = Markup(buffer.getvalue()[buffer.getvalue().index("<svg") :])
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("overcast.experiments"), autoescape=True, undefined=jinja2.StrictUndefined
     )
-    page = environment.get_template(template).render(title=title, figure=svg, versions=versions(), **given)
+    page = environment.get_template(template).render(title=title, figure=svg, versions=versions(), **values)
     _files.write_text(folder / "report.html", page)

@@ -1,4 +1,4 @@
-"""The outcome of an experiment: its curves at the tuned beta, the grid behind them, and verdicts on claims."""
+"""The outcome of an experiment: its curves at the tuned beta, the grid of betas, and verdicts on claims."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Shown = Literal["yes", "in part", "open", "no"]
 class Line(Record):
     """All trials of one curve at one beta: the arrays of a `Record`.
 
-    beta : None for a curve with a policy of its own
+    beta : None for a curve with its own policy
     bound : (trials, steps) the theorem's bound; None unless the policy has the paper's beta_t
     """
 
@@ -47,12 +47,12 @@ class Line(Record):
         return "theory" if self.beta is None else f"{self.beta:g}"
 
     def final(self, measure: Measure = "regret") -> Array:
-        """Return the regret of each trial after the last step."""
+        """Return the final regret of each trial."""
         values: Array = getattr(self, measure)
         return values[:, -1]
 
     def finals(self) -> tuple[str, str]:
-        """Return regret and expected regret after the last step as text."""
+        """Return final regret and final expected regret as text."""
         return with_error(mean_and_error(self.final())), with_error(mean_and_error(self.final("expected_regret")))
 
     def summary(self) -> dict[str, Any]:
@@ -74,9 +74,9 @@ class Line(Record):
 class Outcome:
     """The results of an experiment.
 
-    grid : one line per curve and beta tried
-    computing_seconds : the time of all parts, summed
-    wall_seconds : how long this run took; workers and parts from an earlier run make it shorter
+    grid : one line per curve and beta
+    computing_seconds : the total time of all parts
+    wall_seconds : the duration of this run, shorter with workers and finished parts
     """
 
     experiment: Experiment
@@ -86,7 +86,7 @@ class Outcome:
 
     @classmethod
     def of(cls, experiment: Experiment, results: Iterable[Arrays], wall_seconds: float) -> Outcome:
-        """Join the results of the experiment's parts, in their order, to one line per curve and beta."""
+        """Join the results of the experiment's parts, in order, to one line per curve and beta."""
         grouped: dict[tuple[Curve, float | None], list[Arrays]] = {}
         seconds = 0.0
         for part, result in zip(experiment.parts(), results, strict=True):
@@ -98,7 +98,7 @@ class Outcome:
 
     @cached_property
     def lines(self) -> list[Line]:
-        """The curves of the figure, each at the beta that tuning picked."""
+        """The curves of the figure, each at the tuned beta."""
         return [pick([line for line in self.grid if line.curve == curve]) for curve in self.experiment.curves]
 
     @property
@@ -111,7 +111,7 @@ class Outcome:
         return {**line.summary(), "policy": repr(line.policy), "model": repr(model), "trials": len(line.regret)}
 
     def summary(self, lines: Sequence[Line] | None = None) -> dict[str, Any]:
-        """Return the summary with these lines as its variants; None stands for those of the figure."""
+        """Return the summary with these lines as variants, None for those of the figure."""
         e = self.experiment
         return {
             "experiment": e.name,
@@ -119,7 +119,7 @@ class Outcome:
             "seconds": round(self.wall_seconds, 3),
             "computing_seconds": round(self.computing_seconds, 3),
             "data": e.data,
-            **e.found,
+            **e.facts,
             "versions": versions(),
             "variants": [self.variant(line) for line in (self.lines if lines is None else lines)],
             **({"grid": [self.variant(line) for line in self.grid]} if self.tuned and lines is None else {}),
@@ -127,11 +127,11 @@ class Outcome:
 
 
 def pick(lines: Sequence[Line]) -> Line:
-    """Return the line with the largest beta among those that tie with the least regret.
+    """Pick the line with the largest beta among those that tie with the least regret.
 
-    The authors chose beta by the regret after the last step. Over 100 trials neighbours on their grid often differ
-    by less than chance explains. So a beta ties with the best if their paired difference is within two standard
-    errors, and the largest tied beta wins: the widest confidence set that costs nothing.
+    The authors chose beta by the final regret. Over 100 trials, neighbours on their grid often do not differ
+    significantly. So a beta ties with the best if their paired difference is within two standard errors, and the
+    largest tied beta wins: the widest confidence set at no cost.
     """
     best = min(lines, key=lambda line: float(line.final().mean()))
 
@@ -150,7 +150,7 @@ def with_error(value: Mapping[str, float | None], digits: int = 1) -> str:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim, whether a run shows it, and the numbers that say so."""
+    """A claim, whether a run shows it, and the evidence."""
 
     claim: str
     shown: Shown
@@ -158,19 +158,19 @@ class Verdict:
 
     @classmethod
     def of(cls, claim: str, comparisons: Sequence[Array], evidence: str) -> Verdict:
-        """Judge a claim by values that are positive on average if it is right."""
+        """Judge a claim by values whose mean is positive if it holds."""
         return cls.of_signs(claim, [sign(values) for values in comparisons], evidence)
 
     @classmethod
     def of_signs(cls, claim: str, signs: Sequence[int], evidence: str) -> Verdict:
-        """Judge a claim by signs: 1 where the run shows it, -1 where the run shows the opposite, 0 where it is open."""
+        """Judge a claim by signs: 1 where the run shows it, -1 where it shows the opposite, 0 where it is open."""
         if any(sign > 0 for sign in signs):
             return cls(claim, "yes" if min(signs) > 0 else "in part", evidence)
         return cls(claim, "no" if min(signs) < 0 else "open", evidence)
 
 
 def sign(values: Array) -> int:
-    """Return the sign of a mean; zero if the mean is within two standard errors of zero."""
+    """Return the sign of a mean, zero within two standard errors."""
     mean, error = float(values.mean()), float(two_standard_errors(values))
     return 0 if abs(mean) <= error else 1 if mean > 0 else -1
 
@@ -182,14 +182,14 @@ def ratio_of(a: Array, b: Array) -> tuple[float, float]:
 
 
 def text(values: Array) -> str:
-    """Return mean and error as text, with one digit more than in the tables if the error is below 1."""
+    """Return mean and error as text, with one digit more than in tables if the error is below 1."""
     summary = mean_and_error(values)
     error = summary["two_se"]
     return with_error(summary, 1 if error is None or error >= 1.0 else 2)
 
 
 def curve_table(line: Line, stride: int = 1, **named: str) -> pa.Table:
-    """Return one row per trial and step: every `stride`-th step, counted back from the last; `named` columns first."""
+    """Return a table with a row per trial and every `stride`-th step back from the last; `named` columns come first."""
     trials, steps = line.regret.shape
     kept = np.arange(steps, 0, -stride, dtype=np.int32)[::-1]
     n, at = trials * len(kept), kept - 1
@@ -215,6 +215,6 @@ def write_curves(tables: Sequence[pa.Table], folder: Path) -> None:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions that the numbers may depend on."""
+    """Return the versions on which results may depend."""
     libraries = {"numpy": np.__version__, "scipy": scipy.__version__}
     return {"overcast": overcast.__version__, "python": platform.python_version(), **libraries}

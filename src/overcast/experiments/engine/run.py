@@ -1,4 +1,4 @@
-"""Run an experiment in parts, on any executor, and keep what is done, so that an interrupted run resumes."""
+"""Run an experiment in parts on any executor, and store finished parts, so that an interrupted run resumes."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from overcast.simulation.record import Step, arrays
 from overcast.simulation.runner import run_batch
 from overcast.simulation.runs import theorem_of
 
-#: arrays that the file of every finished part has
+#: arrays in the file of every finished part
 NEEDED = (*(field.name for field in fields(Step)), "seconds")
 
 
 def run(experiment: Experiment, folder: Path, executor: Executor | None, done: _jobs.Done) -> Outcome:
-    """Run `experiment`, except for the parts that an earlier run left in `folder/parts`.
+    """Run an experiment, except for finished parts in `folder/parts`.
 
-    `done` is called for each part. On an interrupt or a failure, parts under way on the executor are finished and kept.
+    `done` is called for each part. On an interrupt or a failure, running parts are finished and stored.
     """
     start = time.perf_counter()
     results = _jobs.resume(part_files(experiment, folder), compute, NEEDED, executor, done)
@@ -35,7 +35,7 @@ def run(experiment: Experiment, folder: Path, executor: Executor | None, done: _
 
 
 def compute(part: Part) -> _jobs.Arrays:
-    """Run a part; return its arrays, the theorem's bound for a policy that has one, and the seconds it took."""
+    """Run a part; return its arrays, the theorem's bound if the policy has one, and the seconds."""
     start = time.perf_counter()
     runs = run_batch(part.batch())
     bound = {} if theorem_of(runs.policy) is None else {"bound": runs.bound}
@@ -43,13 +43,13 @@ def compute(part: Part) -> _jobs.Arrays:
 
 
 def part_files(experiment: Experiment, folder: Path) -> dict[Path, Part]:
-    """Return the parts of an experiment by the files that keep them."""
+    """Return the parts of an experiment by their files."""
     kept = parts_folder(folder, experiment.settings())
     return {kept / f"{part.key}.npz": part for part in experiment.parts()}
 
 
 def parts_folder(folder: Path, settings: Iterable[bytes]) -> Path:
-    """Return the folder for finished parts of exactly these settings, this code and this NumPy; make it if need be."""
+    """Create and return the folder for finished parts of these settings, this code and this NumPy."""
     code = (path.read_bytes() for path in sorted(Path(overcast.__file__).parent.rglob("*.py")))
     digest = hashlib.sha256(np.__version__.encode())
     for value in chain(code, settings):

@@ -1,4 +1,4 @@
-"""Draw an experiment: regret against steps, one line per curve, with bands of two standard errors."""
+"""Draw an experiment: regret against steps for each curve, with bands of two standard errors."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from overcast.experiments.engine.experiment import CURVES
 from overcast.experiments.engine.outcome import Line, Outcome, with_error
 from overcast.simulation.record import draw_band, mean_and_error
 
-# One hue per setting. Dashes stand for the number of samples, and tell curves apart without colour.
+# One hue per setting. Dashes encode the number of samples, also for readers without colour.
 HUES = {"exact": "#444444", "observed": "#0072b2", "hidden": "#d55e00"}
-# Curves with a name of their own have a hue of their own.
+# Hues of named curves.
 NAMED = {"Fourier": "#009e73", "mean plugged in": "#cc79a7", "theory": "#56b4e9"}
 DASHES: dict[int | None, tuple[float, ...]] = {10: (1.0, 1.5), 100: (4.0, 2.0), None: ()}
 
@@ -33,7 +33,7 @@ STYLE: Any = {
 
 
 def draw(outcome: Outcome) -> Figure:
-    """Return the figure: the main panel, and named panels beside it. An exact curve far below zero has its own axes."""
+    """Draw the main panel and the named panels; an exact curve far below zero gets its own axes."""
     e = outcome.experiment
     main = [line for line in outcome.lines if not line.curve.panel]
     side = list(dict.fromkeys(line.curve.panel for line in outcome.lines if line.curve.panel))
@@ -48,14 +48,14 @@ def draw(outcome: Outcome) -> Figure:
                 ax = fig.add_subplot(cells[i])
                 _draw_side(ax, panel, [line for line in outcome.lines if line.curve.panel == panel], main)
         fig.supylabel("cumulative regret", fontsize=10)
-        said = f", {_betas(main)}" if len(betas) == 1 else ""
-        fig.suptitle(f"{e.title}: mean of {e.trials} trials, bands of two standard errors{said}", fontsize=11)
+        suffix = f", {_betas(main)}" if len(betas) == 1 else ""
+        fig.suptitle(f"{e.title}: mean of {e.trials} trials, bands of two standard errors{suffix}", fontsize=11)
         fig.legend(*_legend(fig), loc="outside right center", handlelength=2.8)
     return fig
 
 
 def draw_all(outcomes: Sequence[Outcome]) -> Figure:
-    """Return the main panels of several experiments side by side, with one legend for all."""
+    """Draw the main panels of several experiments side by side, with a joint legend."""
     with matplotlib.rc_context(STYLE):
         fig = Figure(figsize=(4.6 * len(outcomes), 5.4), layout="constrained")
         grid = fig.add_gridspec(1, len(outcomes))
@@ -70,7 +70,7 @@ def draw_all(outcomes: Sequence[Outcome]) -> Figure:
 
 
 def _betas(lines: list[Line]) -> str:
-    """Return the betas of the settings as text; a single one if all are equal."""
+    """Return the betas of the settings as text, one if all are equal."""
     by_setting: dict[str, dict[str, None]] = {}
     for line in sorted(lines, key=lambda line: line.beta or 0.0):
         by_setting.setdefault(line.curve.setting, {})[line.beta_label] = None
@@ -101,11 +101,11 @@ def _draw_main(fig: Figure, cell: SubplotSpec, lines: list[Line], betas: bool = 
 
 
 def _draw_side(ax: Axes, title: str, lines: list[Line], main: list[Line]) -> None:
-    """Draw curves beside those of the main panel with the same setting and samples, or with the theorem's bound."""
+    """Draw curves with those of the main panel for the same setting and samples, or with the theorem's bound."""
     for line in lines:
-        beside = (line.curve.setting, line.curve.samples, "") if line.bound is None else None
+        counterpart = (line.curve.setting, line.curve.samples, "") if line.bound is None else None
         for other in main:
-            if (other.curve.setting, other.curve.samples, other.curve.name) == beside:
+            if (other.curve.setting, other.curve.samples, other.curve.name) == counterpart:
                 _draw_line(ax, other)
         _draw_line(ax, line)
         if line.bound is not None:
@@ -125,7 +125,7 @@ def _draw_line(ax: Axes, line: Line, betas: bool = True) -> None:
 
 
 def _legend(fig: Figure) -> tuple[list[Artist], list[str]]:
-    """Return handles and labels, every label once."""
+    """Return handles and distinct labels."""
     seen: dict[str, Artist] = {}
     for ax in fig.axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
@@ -134,12 +134,12 @@ def _legend(fig: Figure) -> tuple[list[Artist], list[str]]:
 
 
 def final_regrets(outcome: Outcome) -> list[tuple[str, str, str, str]]:
-    """Return the rows of the table: curve, beta, regret and expected regret after the last step."""
+    """Return the rows of the table: curve, beta, final regret and final expected regret."""
     return [(line.curve.label, line.beta_label, *line.finals()) for line in outcome.lines]
 
 
 def notes(outcome: Outcome) -> list[str]:
-    """Return sentences for what the table lacks: the data, the bounds, and what named curves cost beside plain ones."""
+    """Return sentences on the data, the bounds, and the cost of named curves against plain ones."""
     lines = outcome.lines
     plain = {(line.curve.setting, line.curve.samples): line for line in lines if not line.curve.name}
     out = list(outcome.experiment.notes)

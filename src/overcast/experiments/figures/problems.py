@@ -22,7 +22,7 @@ from overcast.policies import UCB
 if TYPE_CHECKING:
     from overcast.datasets.embedding import Embedding
 
-#: the number of past seasons that make up a climatology
+#: the number of past seasons in a climatology
 CLIMATE_YEARS = 30
 
 UNCALIBRATED = (
@@ -31,7 +31,7 @@ UNCALIBRATED = (
 
 
 def synthetic() -> Experiment:
-    """Return figure 1a at paper scale, with the appendix's beta: 2 for exact and observed, 10 for hidden."""
+    """Return the experiment of figure 1a at paper scale, with the appendix's betas."""
     env = Synthetic()
     return Experiment(
         name="synthetic",
@@ -45,7 +45,7 @@ def synthetic() -> Experiment:
 
 
 def movielens(data: MovieLensData, embedding: Embedding, noise_values: Sequence[float] = NOISE) -> Experiment:
-    """Return figure 1b at paper scale, with the appendix's beta = 1."""
+    """Return the experiment of figure 1b at paper scale, with the appendix's beta = 1."""
     from overcast.datasets.embedding import FACTORS, LIBRARY  # loads scikit-surprise, which only this needs
 
     env = MovieLens(embedding.users, embedding.movies, data.groups, noise_values)
@@ -59,7 +59,7 @@ def movielens(data: MovieLensData, embedding: Embedding, noise_values: Sequence[
         betas=dict.fromkeys(("exact", "observed", "hidden"), (1.0,)),
         trials=200,
         figure="1b",
-        found={
+        facts={
             "generated": data.generated,
             "noise_values": list(noise_values),
             "embedding": {
@@ -80,7 +80,7 @@ def movielens(data: MovieLensData, embedding: Embedding, noise_values: Sequence[
 
 
 def crops(data: CropData, model: YieldModel, belief: BeliefKind = BELIEF) -> Experiment:
-    """Return figure 1c at paper scale, with the appendix's beta = 1."""
+    """Return the experiment of figure 1c at paper scale, with the appendix's beta = 1."""
     noise_values = data.residuals if len(data.residuals) else [0.0]
     climate = data.climate(CLIMATE_YEARS) if belief == "climatology" else None
     env = CropTrials(model.varieties, data.factors, model.loading, data.site_of_season, noise_values, belief, climate)
@@ -97,7 +97,7 @@ def crops(data: CropData, model: YieldModel, belief: BeliefKind = BELIEF) -> Exp
         model=LinearModel(env.features, ridge=1.0),
         betas=dict.fromkeys(("exact", "observed", "hidden"), (1.0,)),
         figure="1c",
-        found={
+        facts={
             "generated": data.generated,
             "yield_model": {
                 "rank": rank,
@@ -121,7 +121,7 @@ def crops(data: CropData, model: YieldModel, belief: BeliefKind = BELIEF) -> Exp
 
 
 def kernel() -> Experiment:
-    """Return the kernelised bandit: the seven curves, a Fourier approximation, the mean plugged in, and Theorem 3.
+    """Return the experiment of the kernelised bandit: seven curves, Fourier features, the plugged-in mean, Theorem 3.
 
     The paper has no figure of this experiment. beta = 0.3 does well in all settings; a grid tunes it.
     """

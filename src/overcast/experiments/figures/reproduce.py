@@ -1,9 +1,8 @@
 """Run an experiment, judge the paper's claims about figure 1, and write summary, curves, figure and report.
 
-Every claim is judged by the regret after the last step. All curves meet the same trials, so differences are taken
-trial by trial. A difference is real if it exceeds two standard errors, which chance alone brings about in about one
-comparison out of forty; a smaller difference leaves its claim open. L = 100 is competitive if it has gone most of the
-way from the regret of L = 10 to that of the expectation.
+Every claim is judged by the final regret. All curves have the same trials, so differences are paired. A difference is
+significant if it exceeds two standard errors, with a false-alarm probability of about one in forty; a smaller one
+leaves its claim open. L = 100 is competitive if it closes most of the gap between L = 10 and the expectation.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ BELOW_ZERO = ("1a", "1b")
 
 SAMPLES = (10, 100, None)
 
-#: L = 100 is competitive if it has gone at least this share of the way from L = 10 to the expectation
+#: L = 100 is competitive if it closes at least this share of the gap between L = 10 and the expectation
 ENOUGH = 0.8
 
-BOTH: tuple[Setting, Setting] = ("observed", "hidden")
+SETTINGS: tuple[Setting, Setting] = ("observed", "hidden")
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,38 +49,38 @@ class Reproduction:
 def reproduce(experiment: Experiment, folder: Path, executor: Executor | None, done: Done) -> Reproduction:
     """Run `experiment` and write summary.json, curves.parquet, figure.png, figure.pdf and report.html to `folder`."""
     outcome = run(experiment, folder, executor, done)
-    found = Reproduction(outcome, verdicts(outcome))
-    _write(experiment.title, [found], draw(outcome), folder)
+    reproduction = Reproduction(outcome, verdicts(outcome))
+    _write(experiment.title, [reproduction], draw(outcome), folder)
     write_curves([curve_table(line) for line in outcome.lines], folder)
-    write_summary(found.summary(), folder)
-    return found
+    write_summary(reproduction.summary(), folder)
+    return reproduction
 
 
-def side_by_side(found: Sequence[Reproduction], folder: Path) -> None:
+def side_by_side(reproductions: Sequence[Reproduction], folder: Path) -> None:
     """Write figure 1, the panels of all experiments side by side, and a report and a summary of them to `folder`."""
-    _write("Figure 1", found, draw_all([one.outcome for one in found]), folder)
-    write_summary({"experiments": [one.summary() for one in found]}, folder)
+    _write("Figure 1", reproductions, draw_all([item.outcome for item in reproductions]), folder)
+    write_summary({"experiments": [item.summary() for item in reproductions]}, folder)
 
 
-def _write(title: str, found: Sequence[Reproduction], figure: Figure, folder: Path) -> None:
+def _write(title: str, reproductions: Sequence[Reproduction], figure: Figure, folder: Path) -> None:
     """Write the figure, and report.html with the figure and one section per experiment."""
     sections = [
         {
-            "outcome": one.outcome,
-            "experiment": one.outcome.experiment,
-            "rows": final_regrets(one.outcome),
-            "notes": notes(one.outcome),
-            "verdicts": one.verdicts,
-            "grid": _grid(one.outcome) if one.outcome.tuned else None,
+            "outcome": item.outcome,
+            "experiment": item.outcome.experiment,
+            "rows": final_regrets(item.outcome),
+            "notes": notes(item.outcome),
+            "verdicts": item.verdicts,
+            "grid": _grid(item.outcome) if item.outcome.tuned else None,
         }
-        for one in found
+        for item in reproductions
     ]
     write_figure(figure, folder)
     write_page("report.html", title, figure, folder, sections=sections)
 
 
 def _grid(outcome: Outcome) -> tuple[list[float], list[tuple[str, list[tuple[float, str]]]]]:
-    """Return the betas, and for each curve its label, and its mean final regret and CSS class at each beta."""
+    """Return the betas, and for each curve its label, with its mean final regret and CSS class at each beta."""
     betas = sorted({line.beta for line in outcome.grid if line.beta is not None})
     rows = []
     for curve, picked in zip(outcome.experiment.curves, outcome.lines, strict=True):
@@ -109,7 +108,7 @@ def verdicts(outcome: Outcome) -> list[Verdict]:
     exact = final["exact", None]
     ahead = [regret - exact for (setting, _), regret in final.items() if setting != "exact"]
     unseen = [final["hidden", n] - final["observed", n] for n in SAMPLES]
-    few = [final[setting, 10] - final[setting, None] for setting in BOTH]
+    few = [final[setting, 10] - final[setting, None] for setting in SETTINGS]
     below = figure in BELOW_ZERO
     return [
         Verdict.of(
@@ -125,7 +124,7 @@ def verdicts(outcome: Outcome) -> list[Verdict]:
         Verdict.of(
             "The number of samples matters: regret with L = 10 is higher than with the expectation.",
             few,
-            f"Higher by {_listed(map(text, few), BOTH)}.",
+            f"Higher by {_listed(map(text, few), SETTINGS)}.",
         ),
         _competitive(final),
         Verdict.of(
@@ -139,14 +138,14 @@ def verdicts(outcome: Outcome) -> list[Verdict]:
 
 
 def _competitive(final: Mapping[tuple[Setting, int | None], Array]) -> Verdict:
-    """Judge L = 100 by the share of the way from L = 10 to the expectation that it has gone, to the printed percent.
+    """Judge L = 100 by the share of the gap between L = 10 and the expectation that it closes, to the percent.
 
     A share that misses by less than two standard errors leaves the claim open. There is no share unless L = 10 is above
     the expectation by two standard errors. In a setting without one, L = 100 is competitive if it is not above the
     expectation by two standard errors either; otherwise the claim is open there.
     """
     signs, shares, regrets = [], [], []
-    for setting in BOTH:
+    for setting in SETTINGS:
         ten, hundred, full = (final[setting, samples] for samples in SAMPLES)
         if sign(ten - full) > 0:
             share, error = ratio_of(ten - hundred, ten - full)
@@ -159,12 +158,12 @@ def _competitive(final: Mapping[tuple[Setting, int | None], Array]) -> Verdict:
     return Verdict.of_signs(
         f"L = 100 is already competitive: it goes {ENOUGH:.0%} or more of the way from L = 10 to the expectation.",
         signs,
-        f"The share is {_listed(shares, BOTH)}; regret is {_listed(regrets, BOTH)}.",
+        f"The share is {_listed(shares, SETTINGS)}; regret is {_listed(regrets, SETTINGS)}.",
     )
 
 
 def _clairvoyant(line: Line) -> str:
-    """Return the regret against the best variety for the season that came, which cannot be negative."""
+    """Return a clause on the regret against the best variety in hindsight, which cannot be negative."""
     return f", and at {text(line.final('clairvoyant_regret'))} against the best variety for the season that came"
 
 

@@ -1,4 +1,4 @@
-"""A season of irrigation as a story: forecasts, what was chosen under each, what came, and what it saved."""
+"""A season of irrigation as a story: forecasts, decisions, rain and earnings."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from overcast._linalg import Indices
 
 DAYS, MEMBERS = 200, 20
 AMOUNTS = np.array([0.0, 2.0, 4.0, 6.0])  # mm
-# Millimetres that the field needs a day, euros per hectare that the best day is worth, and the price of a millimetre.
+# The field's need in mm per day, the earnings of the best day in euros per hectare, and the price of a millimetre.
 NEED, WORTH, PRICE = 6.0, 40.0, 0.8
-# Days at the end of the season that the picture shows one by one.
+# Number of last days in the picture.
 SHOWN = 40
 BAND, CAME, CHOSEN = "#2b8cdb", "#d55e00", "#7a7a7a"
 
@@ -27,9 +27,9 @@ class Season:
     """The season, day by day.
 
     members : (n, members) the forecasts of rain, mm
-    rain : (n,) what came, mm
-    chosen : (n,) index of the amount taken
-    earned : (n, amounts) what each amount would have earned, euros per hectare
+    rain : (n,) the rain, mm
+    chosen : (n,) index of the chosen amount
+    earned : (n, amounts) earnings of each amount, euros per hectare
     """
 
     members: Array
@@ -39,17 +39,17 @@ class Season:
 
     @property
     def fixed(self) -> int:
-        """The index of the amount that would have earned most, had it been taken on every day."""
+        """The index of the best fixed amount in hindsight."""
         return int(self.earned.sum(axis=0).argmax())
 
     @property
     def saved(self) -> Array:
-        """(n,) euros per hectare ahead of that amount, up to each day."""
+        """(n,) cumulative earnings minus those of the best fixed amount, euros per hectare."""
         return np.cumsum(self.earned[np.arange(len(self.rain)), self.chosen] - self.earned[:, self.fixed])
 
 
 def play(days: int = DAYS, seed: int = 0) -> Season:
-    """Return a season in which a bandit decides by forecasts alone, and never sees the rain gauge."""
+    """Simulate a season in which a bandit decides by forecasts, and never sees the rain gauge."""
     rng = np.random.default_rng(seed)
     centre = rng.gamma(1.2, 2.5, size=days)
     members = np.abs(centre[:, None] + 1.2 * rng.normal(size=(days, MEMBERS)))
@@ -66,11 +66,11 @@ def play(days: int = DAYS, seed: int = 0) -> Season:
 
 
 def worth(amount: Any, rain: Any) -> Array:
-    """Return the earnings of a day, euros per hectare: less the further the water is from what the field needs."""
+    """Return the earnings of a day, euros per hectare, which fall with the distance of the water from the need."""
     return np.asarray(WORTH * (1.0 - ((amount + rain - NEED) / NEED) ** 2) - PRICE * amount)
 
 
-def told(season: Season) -> list[str]:
+def tell(season: Season) -> list[str]:
     """Return the story in lines of text."""
     n = len(season.rain)
     lines = [
@@ -97,7 +97,7 @@ def told(season: Season) -> list[str]:
 
 
 def draw(season: Season) -> Figure:
-    """Return the picture: forecasts and what came, the amounts chosen, and what it saved."""
+    """Draw the picture: forecasts and rain, chosen amounts, and cumulative savings."""
     n, amounts = len(season.rain), AMOUNTS[season.chosen]
     last = np.arange(max(0, n - SHOWN), n)
     bounds = np.append(last + 0.5, last[-1] + 1.5)  # a day is as wide as any other, the first and the last too

@@ -18,18 +18,19 @@ from overcast.features.base import FeatureMap, check_map
 from overcast.features.design import DesignPoints, Index, View
 from overcast.models.base import Estimate, LastingLearner, Model, restored
 
-# Scores that differ by less than this share tie; then the expert advises the lowest index.
+# Relative tolerance of ties between scores; the expert then advises the lowest index.
 TIE = 1e-12
 
 
 @dataclass(frozen=True)
 class Exp4(Model):
-    """Competes with the best of n experts, where expert j advises the action with the highest E_mu[phi]^T theta_j.
+    """EXP4 over n experts, where expert j advises the action with the highest E_mu[phi]^T theta_j.
 
-    It assumes only that rewards have a range, and therefore learns slowly. Use it with `policies.Proportional`: means
-    are log p_t(x), and widths zero, with p_t(x) = (1 - gamma_t) q_t(x) + gamma_t / k, where q_t(x) is the share of the
-    experts that advise x, with weights proportional to exp(-eta_t L_j). L_j is the sum of the losses of expert j:
-    (high - y_s) / (high - low) / p_s(x_s) in rounds where it advised the action taken, and zero in others.
+    It competes with the best expert, assumes only that rewards have a range, and therefore learns slowly. Use it with
+    `policies.Proportional`: means are log p_t(x), and widths zero, with p_t(x) = (1 - gamma_t) q_t(x) + gamma_t / k,
+    where q_t(x) is the share of the experts that advise x, with weights proportional to exp(-eta_t L_j). L_j is the sum
+    of the losses of expert j: (high - y_s) / (high - low) / p_s(x_s) in rounds where it advised the chosen action, and
+    zero in others.
     With m = min(k, n), eta_t = (log n / (m t))^{1/2} and gamma_t = min(1/2, eta_t), the regret against the best expert
     is in expectation at most (high - low) (3 (m T log n)^{1/2} + 2 (T log n / m)^{1/2}), for all T.
 
@@ -37,19 +38,19 @@ class Exp4(Model):
     2002), with losses in place of gains and a rate that needs no horizon, as in Bubeck & Cesa-Bianchi, "Regret analysis
     of stochastic and nonstochastic multi-armed bandit problems" (2012).
 
-    The set of actions is fixed, because experts advise among all of them. Rounds that somebody else decided cannot be
-    learnt, because their odds are not known.
+    The set of actions is fixed, because experts advise among all of them. Rounds decided elsewhere cannot be learnt,
+    because their probabilities are unknown.
 
-    A context revealed afterwards says nothing about the odds of the draw, and is not used. With `available=`, an action
-    is drawn from p_t over the available actions, but weighted by p_t over all: experts whose advice is often not
-    available are then rated too high.
+    A context revealed afterwards does not change the probability of the choice, and is not used. With `available=`, an
+    action is drawn from p_t over the available actions, but weighted by p_t over all: experts whose advice is often
+    unavailable are then rated too high.
 
     Parameters
     ----------
     features : phi
-    experts : (n, d) array of theta_j, or how many random directions to take, 2 or more
-    low, high : range of the rewards; a reward beyond it counts as the nearer end. None for the range of the rewards
-        seen so far, to which all earlier rewards are scaled anew; the bound does not cover this case
+    experts : (n, d) array of theta_j, or the number of random directions, 2 or more
+    low, high : range to which rewards are clipped. None for the range of past rewards, by which all of them are
+        rescaled; the bound does not cover this case
     rate : factor that multiplies eta_t
     seed : seed of the random directions
 
@@ -114,10 +115,10 @@ class Exp4(Model):
 
 
 class Evidence(NamedTuple):
-    """A round to learn from.
+    """A round to learn.
 
-    advisers : (n,) one for each expert that advised the action taken, else zero
-    probability : p_t of the action taken
+    advisers : (n,) 1 for each expert that advised the chosen action, else 0
+    probability : p_t of the chosen action
     """
 
     advisers: Array
@@ -125,9 +126,9 @@ class Evidence(NamedTuple):
 
 
 class Exp4Learner(LastingLearner):
-    """Sums of 1 / p and of y / p over the rounds in which an expert advised the action taken.
+    """Sums of 1 / p and of y / p over the rounds in which an expert advised the chosen action.
 
-    L_j = (high sum 1 / p - sum y / p) / (high - low) is linear in both sums, so the range may become known later.
+    L_j = (high sum 1 / p - sum y / p) / (high - low) is linear in both sums, so the range may change later.
     """
 
     evidence_type = Evidence
@@ -137,10 +138,10 @@ class Exp4Learner(LastingLearner):
         self._design = model.features.design(a, context_dim)
         self._experts = model.directions(model.features.size(a, context_dim))
         n = len(self._experts)
-        self._given = None if model.low is None or model.high is None else (model.low, model.high)
+        self._fixed_range = None if model.low is None or model.high is None else (model.low, model.high)
         self._rate = model.rate * math.sqrt(math.log(n) / min(k, n))
         self._rounds = 0
-        self._range = (0.0, 0.0) if self._given is None else self._given
+        self._range = (0.0, 0.0) if self._fixed_range is None else self._fixed_range
         self._weight, self._gain = np.zeros(n), np.zeros(n)
 
     def at(self, vectors: Vectors) -> DesignPoints:
@@ -150,7 +151,7 @@ class Exp4Learner(LastingLearner):
         return self._design.view(beliefs, samples, rng)
 
     def _advice(self, points: DesignPoints, view: View) -> NDArray[np.intp]:
-        """Return the point that each expert advises, (..., n)."""
+        """Return the index of the point that each expert advises, (..., n)."""
         scores = self._experts @ points.features(view.terms).swapaxes(-1, -2)  # (..., n, k)
         top = scores.max(axis=-1, keepdims=True)
         return np.asarray((scores >= top - TIE * np.abs(top)).argmax(axis=-1))
@@ -169,16 +170,20 @@ class Exp4Learner(LastingLearner):
     def _eta(self) -> float:
         return self._rate / math.sqrt(self._rounds + 1)
 
-    def _odds(self, advice: NDArray[np.intp], k: int) -> Array:
-        """Return p_t of k points, (k,), given the one that each expert advises, (n,)."""
+    def _probabilities(self, advice: NDArray[np.intp], k: int) -> Array:
+        """Return p_t of k points, (k,), from each expert's advice, (n,)."""
         gamma = min(0.5, self._eta)
         q = np.bincount(advice, self.weights, k)
         return np.asarray((1.0 - gamma) * q + gamma / k, dtype=np.float64)
 
     def estimate(self, points: DesignPoints, view: View) -> Estimate:
         advice, k = self._advice(points, view), len(points)
-        odds = self._odds(advice, k) if advice.ndim == 1 else np.stack([self._odds(one, k) for one in advice])
-        return Estimate(np.log(odds), np.zeros(odds.shape))
+        probabilities = (
+            self._probabilities(advice, k)
+            if advice.ndim == 1
+            else np.stack([self._probabilities(row, k) for row in advice])
+        )
+        return Estimate(np.log(probabilities), np.zeros(probabilities.shape))
 
     def prior(self, points: DesignPoints, view: View) -> Array:
         """Return zeros: there are no widths."""
@@ -189,29 +194,29 @@ class Exp4Learner(LastingLearner):
         return np.ones((*view.beliefs.leading, len(points)))
 
     def draw(self, points: DesignPoints, view: View, rng: Generators) -> Array:
-        """Return zeros: the odds are known."""
+        """Return zeros: probabilities are known exactly."""
         return np.zeros((*view.beliefs.leading, len(points)))
 
     perturb = draw
 
     def evidence(self, points: DesignPoints, view: View, index: Index) -> Evidence:
         advice, i = self._advice(points, view), int(index)
-        odds = self._odds(advice, len(points))
-        return Evidence((advice == i) * 1.0, math.exp(float(np.log(odds[i]))))  # as `as_decided` has it
+        probabilities = self._probabilities(advice, len(points))
+        return Evidence((advice == i) * 1.0, math.exp(float(np.log(probabilities[i]))))  # rounded as in `as_decided`
 
     def as_decided(self, evidence: Evidence, mean: float) -> Evidence:
         return evidence._replace(probability=math.exp(mean))
 
     def learn(self, evidence: Evidence, reward: float | Array) -> None:
         y = float(reward)
-        if self._given is None:
+        if self._fixed_range is None:
             low, high = self._range if self._rounds else (y, y)
-            found = min(low, y), max(high, y)
+            bounds = min(low, y), max(high, y)
         else:
-            found, y = self._range, min(max(y, self._given[0]), self._given[1])
+            bounds, y = self._range, min(max(y, self._fixed_range[0]), self._fixed_range[1])
         weight = self._weight + evidence.advisers / evidence.probability
         gain = self._gain + evidence.advisers * (y / evidence.probability)
-        self._range, self._weight, self._gain = found, weight, gain
+        self._range, self._weight, self._gain = bounds, weight, gain
         self._rounds += 1
 
     def state(self) -> dict[str, Array]:
@@ -235,8 +240,8 @@ class Exp4Learner(LastingLearner):
     def merge(self, other: Exp4Learner) -> None:
         if not other._rounds:
             return
-        mine, theirs = self._range if self._rounds else other._range, other._range
-        self._range = min(mine[0], theirs[0]), max(mine[1], theirs[1])
+        own_range, other_range = self._range if self._rounds else other._range, other._range
+        self._range = min(own_range[0], other_range[0]), max(own_range[1], other_range[1])
         self._rounds += other._rounds
         self._weight += other._weight
         self._gain += other._gain

@@ -1,4 +1,4 @@
-"""A model that assumes the same context distribution in every round."""
+"""A baseline that assumes the same context distribution in every round."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from overcast.models.base import Estimate, LastingLearner, Model, Parameters, no
 
 @dataclass(frozen=True)
 class FixedProfile(Model):
-    """Linear rewards of actions whose expected features, their profiles, are assumed to be the same in every round.
+    """Linear rewards of actions whose expected features, their profiles, are taken as the same in every round.
 
     The profile psi_x of an action is the average of its features over all rounds, including this one: expected
-    features, averages of draws, or features at a revealed context. All rounds are fitted anew on the present profiles:
+    features, averages of draws, or features at a revealed context. All rounds are refitted on the current profiles:
     theta-hat = V^-1 sum_x psi_x b_x with V = lambda I + sum_x n_x psi_x psi_x^T,
     where n_x rounds took action x and their rewards sum to b_x, and
     width_x = ||psi_x||_{V^-1} + rho_x / lambda^{1/2},
@@ -71,26 +71,26 @@ class FixedProfile(Model):
 
 
 class Evidence(NamedTuple):
-    """A round to learn from: the vector (a,) of the action, and what is averaged of its view."""
+    """A round to learn: the vector (a,) of the action, and the part of its view that profiles average."""
 
     action: Array
     seen: Array
 
 
 class Profile(NamedTuple):
-    """The average of the terms over the rounds, and the sum of squares around it."""
+    """The average of the terms over the rounds, and the sum of squares about it."""
 
     mean: Array
     squares: Array
 
 
-class Now(NamedTuple):
-    """Profiles with a round included.
+class CurrentFit(NamedTuple):
+    """Profiles that include a round, and the fit on them.
 
-    psi : (k, d) of the points
+    psi : (k, d) profiles of the points
     error : (k,) rho_x / lambda^{1/2}
-    taken : (u, d) of the actions taken
-    root : (d, d) of V
+    taken : (u, d) profiles of past actions
+    root : (d, d) triangular root of V
     """
 
     psi: Array
@@ -103,7 +103,7 @@ class ProfileLearner(LastingLearner):
     """Counts and sums of rewards by action, and the average of the terms of all views.
 
     Features of most maps are linear in the terms, so the average of the terms gives the average of the features of any
-    action. For maps of any form, the features of the reference set are averaged: only its actions can be asked about.
+    action. For maps of any form, the features of the reference set are averaged, and other actions are refused.
     """
 
     evidence_type = Evidence
@@ -113,12 +113,12 @@ class ProfileLearner(LastingLearner):
         self._design, self._ridge = model.features.design(a, context_dim), model.ridge
         self._d, self._reference = model.features.size(a, context_dim), reference
         self._known = self._design.at(reference) if self._design.terms_shape is None else None
-        seen = self._design.terms_shape or (len(reference), self._d)
+        shape = self._design.terms_shape or (len(reference), self._d)
         self._rounds = 0
-        self._profile = Profile(np.zeros(seen), np.zeros(seen))
-        #: vectors of the actions taken, (u, a), the number of rounds of each, and the sum of their rewards
+        self._profile = Profile(np.zeros(shape), np.zeros(shape))
+        #: vectors of past actions, (u, a), the number of rounds of each, and the sum of their rewards
         self._taken, self._counts, self._sums = np.empty((0, a)), np.empty(0), np.empty(0)
-        self._log_det: float | None = 0.0  # None until it is needed
+        self._log_det: float | None = 0.0  # None if it must be recomputed
 
     def at(self, vectors: Vectors) -> DesignPoints:
         return self._design.at(np.asarray(vectors))
@@ -131,7 +131,7 @@ class ProfileLearner(LastingLearner):
         return np.asarray(view.terms if self._known is None else self._known.features(view.terms))
 
     def _features(self, points: DesignPoints, seen: Array) -> Array:
-        """Return the features of points (k, d) that follow from an average of what was seen."""
+        """Return the features of points (k, d) from an average over rounds."""
         if self._known is None:
             return points.features(seen)
         return seen[[self._row(vector) for vector in np.asarray(points.vectors)]]
@@ -139,54 +139,55 @@ class ProfileLearner(LastingLearner):
     def _row(self, vector: Array) -> int:
         """Return the row of an action in the reference set, for maps of any form."""
         assert self._known is not None
-        found = np.flatnonzero((np.asarray(self._known.vectors) == vector).all(axis=1))
-        if not len(found):
+        rows = np.flatnonzero((np.asarray(self._known.vectors) == vector).all(axis=1))
+        if not len(rows):
             raise ValueError(
                 "FixedProfile: actions must be those that it started with, got others; take features such as Bilinear, "
                 "of which profiles of new actions follow from the contexts"
             )
-        return int(found[0])
+        return int(rows[0])
 
-    def _with(self, seen: Array) -> Profile:
-        """Return the profile with one more round."""
+    def _updated_profile(self, seen: Array) -> Profile:
+        """Return the profile with another round."""
         mean, squares = self._profile
         away = seen - mean
         mean = mean + away / (self._rounds + 1)
         return Profile(mean, squares + away * (seen - mean))
 
-    def _of_taken(self, profile: Profile) -> Array:
-        """Return the profiles of the actions taken, (u, d)."""
+    def _past_profiles(self, profile: Profile) -> Array:
+        """Return the profiles of past actions, (u, d)."""
         return (
             self._features(self._design.at(self._taken), profile.mean) if len(self._taken) else np.empty((0, self._d))
         )
 
     def _root(self, taken: Array) -> Array:
-        """Return a triangular R with R^T R = V, (d, d), from the profiles of the actions taken, (u, d)."""
+        """Return a triangular R with R^T R = V, (d, d), from the profiles of past actions, (u, d)."""
         rows = np.sqrt(self._counts)[:, None] * taken
         return np.asarray(np.linalg.qr(np.concatenate([rows, math.sqrt(self._ridge) * np.eye(self._d)]), mode="r"))
 
-    def _now(self, points: DesignPoints, view: View) -> Now:
-        profile, n = self._with(self._seen(view)), self._rounds + 1
-        psi, taken = self._features(points, profile.mean), self._of_taken(profile)
+    def _current_fit(self, points: DesignPoints, view: View) -> CurrentFit:
+        """Return profiles and fit with the round of this view."""
+        profile, n = self._updated_profile(self._seen(view)), self._rounds + 1
+        psi, taken = self._features(points, profile.mean), self._past_profiles(profile)
         away = self._features(points, np.sqrt(np.maximum(profile.squares, 0.0)))
         error = np.linalg.norm(away, axis=-1) / math.sqrt(n * max(n - 1, 1) * self._ridge)
-        return Now(psi, error, taken, self._root(taken))
+        return CurrentFit(psi, error, taken, self._root(taken))
 
     def _each(self, ask: Callable[[View], Array], view: View) -> Array:
-        """Return the answer about a belief, or those about several, which have profiles of their own."""
-        return np.stack([ask(one) for one in view.each()]) if view.beliefs.leading else ask(view)
+        """Return `ask(view)`, stacked over beliefs if there are several."""
+        return np.stack([ask(single) for single in view.each()]) if view.beliefs.leading else ask(view)
 
     def estimate(self, points: DesignPoints, view: View) -> Estimate:
         if view.beliefs.leading:
-            means, widths = zip(*(self.estimate(points, one) for one in view.each()), strict=True)
+            means, widths = zip(*(self.estimate(points, single) for single in view.each()), strict=True)
             return Estimate(np.stack(means), np.stack(widths))
-        psi, error, taken, root = self._now(points, view)
+        psi, error, taken, root = self._current_fit(points, view)
         width = np.linalg.norm(_half(root, psi), axis=0)
         return Estimate(psi @ _solve(root, self._sums @ taken), width + error)
 
     def prior(self, points: DesignPoints, view: View) -> Array:
-        def prior(one: View) -> Array:
-            return np.asarray(np.linalg.norm(self._now(points, one).psi, axis=-1) / math.sqrt(self._ridge))
+        def prior(single: View) -> Array:
+            return np.asarray(np.linalg.norm(self._current_fit(points, single).psi, axis=-1) / math.sqrt(self._ridge))
 
         return self._each(prior, view)
 
@@ -198,30 +199,30 @@ class ProfileLearner(LastingLearner):
         """Return a joint deviation of the means, correlated by theta alone, with standard deviation `width`."""
         z = normals(rng, self._d)
 
-        def drawn(one: View) -> Array:
-            psi, error, _, root = self._now(points, one)
+        def deviation(single: View) -> Array:
+            psi, error, _, root = self._current_fit(points, single)
             half = _half(root, psi)
             width = np.linalg.norm(half, axis=0)
             more = np.divide(error, width, out=np.zeros_like(width), where=width > 0.0)
             return np.asarray((1.0 + more) * (z @ half))
 
-        return self._each(drawn, view)
+        return self._each(deviation, view)
 
     def perturb(self, points: DesignPoints, view: View, rng: Generators) -> Array:
         moved = np.sqrt(self._counts) * normals(rng, len(self._taken))  # rounds of one action have one profile
 
-        def perturbed(one: View) -> Array:
-            psi, _, taken, root = self._now(points, one)
+        def perturbation(single: View) -> Array:
+            psi, _, taken, root = self._current_fit(points, single)
             return np.asarray(psi @ _solve(root, moved @ taken))
 
-        return self._each(perturbed, view)
+        return self._each(perturbation, view)
 
     def evidence(self, points: DesignPoints, view: View, index: Index) -> Evidence:
         return Evidence(np.asarray(points.vectors[int(index)]), self._seen(view))
 
     def learn(self, evidence: Evidence, reward: float | Array) -> None:
         with np.errstate(over="ignore", invalid="ignore"):
-            profile = self._with(evidence.seen)
+            profile = self._updated_profile(evidence.seen)
             size = self._features(self._design.at(evidence.action[None]), profile.mean)
             sound = np.isfinite((self._rounds + 1) * size * size).all() and np.isfinite(profile.squares).all()
         if not sound:
@@ -231,22 +232,23 @@ class ProfileLearner(LastingLearner):
         self._rounds += 1
 
     def _place(self, action: Array) -> int:
-        """Return where a new action goes among those taken: in the order of the reference set, others at the end.
+        """Return the index for a new past action: in the order of the reference set, others at the end.
 
-        The signs of the root of V, and with them draws, follow from this order.
+        The signs of the root of V, and with them draws, depend on this order.
         """
-        ranks = [self._rank(one) for one in self._taken]
+        ranks = [self._rank(vector) for vector in self._taken]
         return bisect.bisect_right(ranks, self._rank(action))
 
     def _rank(self, action: Array) -> int:
-        found = np.flatnonzero((self._reference == action).all(axis=1))
-        return int(found[0]) if len(found) else len(self._reference)
+        """Return the index of an action in the reference set, its size for other actions."""
+        rows = np.flatnonzero((self._reference == action).all(axis=1))
+        return int(rows[0]) if len(rows) else len(self._reference)
 
     def _add(self, action: Array, count: float, total: float) -> None:
         """Add rounds of an action, and the sum of their rewards."""
-        found = np.flatnonzero((self._taken == action).all(axis=1))
-        place = int(found[0]) if len(found) else self._place(action)
-        if not len(found):
+        places = np.flatnonzero((self._taken == action).all(axis=1))
+        place = int(places[0]) if len(places) else self._place(action)
+        if not len(places):
             self._taken = np.insert(self._taken, place, action, axis=0)
             self._counts, self._sums = np.insert(self._counts, place, 0.0), np.insert(self._sums, place, 0.0)
         self._counts[place] += count
@@ -256,7 +258,7 @@ class ProfileLearner(LastingLearner):
     @property
     def log_det(self) -> float:
         if self._log_det is None:
-            diagonal = np.abs(np.diagonal(self._root(self._of_taken(self._profile))))
+            diagonal = np.abs(np.diagonal(self._root(self._past_profiles(self._profile))))
             self._log_det = 2.0 * float(np.log(diagonal / math.sqrt(self._ridge)).sum())
         return self._log_det
 
@@ -303,5 +305,5 @@ def _solve(root: Array, target: Array) -> Array:
 
 
 def _half(root: Array, psi: Array) -> Array:
-    """Return R^-T psi of all actions, (d, k), whose columns have the norms of psi under V^-1."""
+    """Return R^-T psi of all actions, (d, k), whose column norms are those of psi under V^-1."""
     return np.asarray(scipy.linalg.solve_triangular(root, psi.T, trans="T", check_finite=False))

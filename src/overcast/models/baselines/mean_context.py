@@ -1,4 +1,4 @@
-"""A model that plugs in the mean of the context: the shortcut that the paper's method improves on."""
+"""A baseline that plugs in the mean of the context."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from overcast.models.base import LastingLearner, Learner, Model
 
 @dataclass(frozen=True)
 class MeanContext(Model):
-    """The model as if the context were E_mu[c] for certain: f(x, E[c]) in place of E[f(x, c)].
+    """A model that takes E_mu[c] for the context: f(x, E[c]) in place of E[f(x, c)].
 
-    Both agree if f is linear in c. The more f is curved and the wider the belief is, the more they differ.
+    Both agree if f is linear in c. They differ more the more f is curved and the wider the belief is.
 
     Parameters
     ----------
-    model : the model to use as if the context were certain
+    model : the model that takes the mean
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A model that reads draws of the belief as contexts seen with an error, and corrects the regression for it."""
+"""A baseline that takes draws of the belief as contexts with measurement error, and corrects the regression for it."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from overcast.models.base import Estimate, LastingLearner, Model, Parameters, no
 
 @dataclass(frozen=True)
 class NoisyContext(Model):
-    """Linear rewards of contexts that are seen with an error: least squares corrected for errors in the variables.
+    """Linear rewards of contexts with measurement error, by least squares corrected for errors in variables.
 
-    The learner sees one reading of each belief: phi averaged over L fresh draws (`samples=1` for a single perturbed
-    vector), and Sigma, the covariance of phi under the belief divided by L. Draws and c_t scatter independently around
+    The learner gets one reading of each belief: phi averaged over L new draws (`samples=1` for a single perturbed
+    vector), and Sigma, the covariance of phi under the belief divided by L. Draws and c_t scatter independently about
     psi-bar = E_mu[phi] with the same law, so the squares of readings are too large by Sigma. Plain least squares on
     readings are attenuated; theta-hat_t = M_t^-1 sum_s psi_s y_s with M_t = lambda I + sum_s psi_s psi_s^T - Sigma_s is
-    not. By chance, M_t may be close to singular or negative in some direction, so no direction loses more than the
-    share 1 - t^-1/4 of its squares: with V_t = R R^T the uncorrected matrix, the eigenvalues of R^-1 M_t R^-T are kept
-    at t^-1/4 or above. The width of a reading is its norm under M_t^-1; a revealed context is a reading without error.
+    not. M_t may by chance be nearly singular or negative in some direction, so no direction loses more than the share
+    1 - t^-1/4 of its squares: with V_t = R R^T the uncorrected matrix, the eigenvalues of R^-1 M_t R^-T are at least
+    t^-1/4. The width of a reading is its norm under M_t^-1; a revealed context is a reading without error.
 
     After NLinRel (Yun, Nam, Mo & Shin, "Contextual multi-armed bandits under feature uncertainty", 2017), where the
     reading scatters around the context itself. Exact expectations have no error to correct, so `samples=None` raises
@@ -70,10 +70,10 @@ class NoisyContext(Model):
 
 
 class Reading(NamedTuple):
-    """One reading of a belief: its features, and contexts by which they scatter.
+    """One reading of a belief: the view of its features, and weighted contexts for their scatter.
 
-    seen : the view of the belief or of its draws, from which features follow
-    contexts, weights : (n, c) and (n,), such that the weighted scatter of phi over the contexts is Sigma
+    seen : the view of the belief or of its draws
+    contexts, weights : (n, c) and (n,), over which the weighted scatter of phi is Sigma
     """
 
     seen: View
@@ -82,14 +82,14 @@ class Reading(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """A round to learn from: the features psi (d,) of the action taken and their covariance (d, d)."""
+    """A round to learn: the features psi (d,) of the chosen action and their covariance (d, d)."""
 
     psi: Array
     covariance: Array
 
 
 class Sums(NamedTuple):
-    """Over the rounds: their number, psi psi^T (d, d), Sigma (d, d) and psi y (d,)."""
+    """Sums over the rounds: their number, psi psi^T (d, d), Sigma (d, d) and psi y (d,)."""
 
     rounds: Array
     squares: Array
@@ -106,10 +106,10 @@ class NoisyLearner(LastingLearner):
         self._features, self._ridge = model.features, model.ridge
         self._design = model.features.design(a, context_dim)
         d = model.features.size(a, context_dim)
-        self._take(Sums(np.zeros(()), np.zeros((d, d)), np.zeros((d, d)), np.zeros(d)))
+        self._fit(Sums(np.zeros(()), np.zeros((d, d)), np.zeros((d, d)), np.zeros(d)))
 
-    def _take(self, sums: Sums) -> None:
-        """Fit to the sums, or raise and change nothing."""
+    def _fit(self, sums: Sums) -> None:
+        """Fit the sums, or raise and change nothing."""
         try:
             if not all(np.isfinite(part).all() for part in sums):
                 raise np.linalg.LinAlgError
@@ -125,7 +125,7 @@ class NoisyLearner(LastingLearner):
         self._half = half / np.sqrt(kept)  # M^-1 = half half^T
         self.theta = self._half @ (self._half.T @ sums.target)
         log_det = 2.0 * np.log(np.diagonal(root) / math.sqrt(self._ridge)).sum() + np.log(kept).sum()
-        self._log_det = max(0.0, float(log_det))  # negative where the correction outweighs what was seen
+        self._log_det = max(0.0, float(log_det))  # negative where the correction outweighs the readings
 
     def at(self, vectors: Vectors) -> DesignPoints:
         return self._design.at(np.asarray(vectors))
@@ -139,10 +139,11 @@ class NoisyLearner(LastingLearner):
     def view(self, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> Reading | list[Reading]:
         if not isinstance(beliefs, Belief):
             rngs = repeat(rng) if rng is None else rng  # one for each belief
-            return [self._reading(belief, samples, own) for belief, own in zip(beliefs.singles(), rngs, strict=False)]
+            return [self._reading(belief, samples, g) for belief, g in zip(beliefs.singles(), rngs, strict=False)]
         return self._reading(beliefs, samples, rng)
 
     def _reading(self, belief: Belief, samples: int | None, rng: Any) -> Reading:
+        """Return one reading of a belief."""
         finite = belief.support()
         if samples is None:
             if finite is None or len(finite[1]) > 1:
@@ -154,15 +155,15 @@ class NoisyLearner(LastingLearner):
         seen = self._design.view(belief, samples, rng)
         if finite is not None:
             return Reading(seen, finite[0], finite[1] / samples)
-        # Fresh draws, so that errors average out over the rounds. The factor n / (n - 1) corrects for centring at the
-        # average of the draws, which lies closer to them than the expectation does.
+        # New draws, so that errors average out over the rounds. The factor n / (n - 1) corrects for centring at the
+        # average of the draws, which is closer to them than the expectation.
         n = STAND_IN_DRAWS
         return Reading(seen, belief.sample(n, rng), np.full(n, 1.0 / ((n - 1) * samples)))
 
     def _psi(self, points: DesignPoints, view: Reading | list[Reading]) -> Array:
         """Return the features of all points, (..., k, d)."""
         if isinstance(view, list):
-            return np.stack([self._psi(points, one) for one in view])
+            return np.stack([self._psi(points, single) for single in view])
         return points.features(view.seen.terms)
 
     def estimate(self, points: DesignPoints, view: Reading | list[Reading]) -> Estimate:
@@ -195,7 +196,7 @@ class NoisyLearner(LastingLearner):
             self._add(Sums(np.ones(()), np.multiply.outer(psi, psi), covariance, np.asarray(psi * reward)))
 
     def _add(self, more: Sums) -> None:
-        self._take(Sums(*(mine + theirs for mine, theirs in zip(self._sums, more, strict=True))))
+        self._fit(Sums(*(total + addend for total, addend in zip(self._sums, more, strict=True))))
 
     @property
     def log_det(self) -> float:
@@ -209,7 +210,7 @@ class NoisyLearner(LastingLearner):
         return self._sums._asdict()
 
     def restore(self, state: dict[str, Array]) -> None:
-        self._take(Sums(**restored("NoisyContext", self.state(), state)))
+        self._fit(Sums(**restored("NoisyContext", self.state(), state)))
 
     def check(self, evidence: Evidence) -> None:
         d = len(self.theta)

@@ -9,17 +9,17 @@ import numpy as np
 from overcast._check import Array
 
 # Rows of a tile, which share one product. Full tiles never change, and nothing is copied when the factor grows. Each
-# tile keeps the inverse of L within it, so that solving takes only products by NumPy: SciPy's BLAS has threads of its
-# own, and the threads of the two would wait for each other.
+# tile stores the inverse of its diagonal block, so that solving takes only NumPy's products: SciPy's BLAS has separate
+# threads, and the threads of the two would wait for each other.
 TILE = 64
-# The inverse of a tile loses as many digits as its condition number has. Above this, a solution is refined once.
+# The inverse of a tile loses the digits of its condition number. Above this, a solution is refined once.
 WELL_CONDITIONED = 1e3
-# Up to so many right-hand sides, one product for each is faster than one for all, which copies L on the way.
+# Up to so many right-hand sides, one product each is faster than a joint one, which copies L.
 FEW = 4
 
 
 class Cholesky:
-    """L with L L^T = M for a positive definite M (t, t) whose rows arrive one by one.
+    """A Cholesky factor L, L L^T = M, of a positive definite M (t, t) whose rows arrive one by one.
 
     Examples
     --------
@@ -32,16 +32,16 @@ class Cholesky:
     """
 
     def __init__(self) -> None:
-        self._before: list[Array] = []  # per tile, the entries of L left of its diagonal square, (TILE, before)
-        self._within: list[Array] = []  # per tile, its diagonal square, (TILE, TILE)
-        self._inverse: list[Array] = []  # per tile, the inverse of that square
-        self._largest: list[tuple[float, float]] = []  # per tile, the largest entries of square and inverse
+        self._before: list[Array] = []  # per tile, the entries of L left of its diagonal block, (TILE, before)
+        self._within: list[Array] = []  # per tile, its diagonal block, (TILE, TILE)
+        self._inverse: list[Array] = []  # per tile, the inverse of that block
+        self._largest: list[tuple[float, float]] = []  # per tile, the largest entries of block and inverse
         self._size = 0
         self.log_det = 0.0  #: log det M
 
     @classmethod
     def of(cls, matrix: Array) -> Cholesky:
-        """Return the factor of a matrix M (t, t), or raise LinAlgError if it has none."""
+        """Factorise a matrix M (t, t); raise LinAlgError if it is not positive definite."""
         root = np.linalg.cholesky(matrix)
         out = cls()
         for low in range(0, len(root), TILE):
@@ -69,7 +69,7 @@ class Cholesky:
         return root @ root.T
 
     def last(self) -> tuple[Array, float]:
-        """Return the last row of L: what stands before the diagonal, (t - 1,), and the pivot on it."""
+        """Return the last row of L: the entries before the diagonal, (t - 1,), and the pivot."""
         n = (self._size - 1) % TILE
         within = self._within[-1]
         return np.concatenate([self._before[-1][n], within[n, :n]]), float(within[n, n])
@@ -113,7 +113,7 @@ class Cholesky:
         return out
 
     def append(self, row: Array, pivot: float) -> None:
-        """Add a row to L: `row` (t,) before the diagonal, which is L^-1 times the row of M, and `pivot` > 0 on it."""
+        """Append a row to L: `row` (t,), which is L^-1 times the new row of M, and the diagonal entry `pivot` > 0."""
         n = self._size % TILE
         low = self._size - n
         if n == 0:

@@ -1,4 +1,4 @@
-"""The fit of a kernel's parameters and the ridge to the rewards so far."""
+"""Fit a kernel's parameters and the ridge to past rewards, by the marginal likelihood."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from overcast.models.kernel.untuned import UntunedLearner
 
 # A parameter may grow or shrink by this factor.
 REACH = 1e3
-# The ridge stays between these multiples of the mean of k(x, x): below them rounding decides, above them all is noise.
+# The ridge stays between these multiples of the mean of k(x, x): below, rounding dominates; above, noise does.
 RIDGES = 1e-6, 1e3
 # The likelihood is evaluated at these multiples of all parameters together before the search.
 FACTORS = 1.0, 0.01, 0.1, 1 / 3, 3.0, 10.0, 100.0
 # The search ends when a step adds less than this share of log p.
 TOLERANCE = 1e-7
-# Stands for -log p if K + lambda I has no Cholesky factor, since the search cannot work with infinity.
+# Replaces an infinite -log p, where K + lambda I has no Cholesky factor, in the search.
 IMPOSSIBLE = 1e25
 
 
 class Fitted(NamedTuple):
     """The result of `fit_hyperparameters`.
 
-    model : the kernel and the ridge under which the rewards are likeliest; without a ridge if the model had none, so
-        that it goes on to learn its scales
+    model : the model with the likeliest kernel and ridge; without a ridge if the original had none, so that it
+        continues to learn its scales
     noise : sigma, the standard deviation of the noise. Given the rewards, the expected reward of an action has the
         standard deviation noise * width, so that `UCB(z * noise)` adds z standard deviations
     log_likelihood : log p of the rewards under this model
-    log_likelihood_before : log p of the rewards under the model that the search started from, which is never higher
+    log_likelihood_before : log p of the rewards under the original model, which is never higher
 
     Examples
     --------
@@ -57,7 +57,7 @@ class Fitted(NamedTuple):
 
 
 def fit_hyperparameters(model: Model, learner: Learner | None) -> Fitted:
-    """Choose the parameters of a kernel and the ridge by the marginal likelihood of the rewards so far.
+    """Choose the parameters of a kernel and the ridge by the marginal likelihood of past rewards.
 
     In terms of a Gaussian process, y ~ N(0, tau^2 (K + lambda I)). K holds the inner products of embeddings that
     `KernelModel` describes, and tau^2 has its best value, y^T (K + lambda I)^-1 y / t. The search is deterministic and
@@ -65,16 +65,16 @@ def fit_hyperparameters(model: Model, learner: Learner | None) -> Fitted:
 
     Only the ratio of kernel and ridge matters, so a factor of the whole kernel keeps its value. The prior mean of
     rewards is zero, or their level if the model learns its scales. If the mean is far from zero and the ridge is given,
-    add an intercept to the kernel, such as `10.0 * Constant()`. A model without a kernel starts from the lengths that
-    it has learnt, and the fitted model keeps those that come out. Have
-    several rounds per parameter; with fewer, many values fit and the likeliest are often extreme.
+    add an intercept to the kernel, such as `10.0 * Constant()`. A model without a kernel starts from its learnt
+    lengths, and the fitted model has fixed ones. Have several rounds per parameter; with fewer, many values fit and
+    the likeliest are often extreme.
 
     A step of the search costs t^3 operations, plus the comparisons of all components of all beliefs.
 
     Parameters
     ----------
     model : a `KernelModel`
-    learner : the state of this model after its rounds; `Bandit.fit_hyperparameters` passes its own
+    learner : the learner of this model after its rounds; `Bandit.fit_hyperparameters` passes it
 
     Examples
     --------
@@ -109,7 +109,7 @@ def fit_hyperparameters(model: Model, learner: Learner | None) -> Fitted:
 
 
 def _search(learner: KernelLearner, rewards: Array) -> Fitted:
-    """Return the likeliest point found from several starts, or the model's own if none is likelier."""
+    """Return the likeliest point of searches from several starts, or the original if none is likelier."""
     from scipy.optimize import Bounds, minimize  # here, as it takes as long to import as the rest of the package
 
     if not rewards.any():
@@ -148,11 +148,11 @@ def _search(learner: KernelLearner, rewards: Array) -> Fitted:
 
 
 def _starts(likelihood: Likelihood, start: Array, free: NDArray[np.bool_], ridges: Array) -> list[Array]:
-    """Return logarithms to start the search from: those of the parameters, and of their likeliest multiple."""
-    found = []
+    """Return two starts of the search, in logarithms: the parameters, and their likeliest multiple."""
+    candidates = []
     for factor in FACTORS if free.any() else FACTORS[:1]:
         parameters = np.where(free, factor * start, start)
         value, ridge = likelihood.best_ridge(parameters, ridges)
-        found.append((value, np.log([*parameters[free], ridge])))
-    others = sorted(found[1:], key=lambda pair: -pair[0])
-    return [logs for _, logs in (found[0], *others[:1])]
+        candidates.append((value, np.log([*parameters[free], ridge])))
+    others = sorted(candidates[1:], key=lambda pair: -pair[0])
+    return [logs for _, logs in (candidates[0], *others[:1])]

@@ -1,4 +1,4 @@
-"""The state of the kernelised model: past rounds, and least squares on their mean embeddings."""
+"""The learner of the kernelised model: past rounds, and least squares on their mean embeddings."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from overcast.models.kernel.past import Past, room
 if TYPE_CHECKING:
     from overcast.models.kernel.model import KernelModel
 
-# The most that rounding takes from a pivot or a squared width, as a share of the trace of K: both sum t products.
+# Bound on the rounding error of a pivot or a squared width, as a share of the trace of K: both sum t products.
 ROUNDING = 1e-14
-# Powers of ten by which that may grow on the diagonal of a matrix until it has a Cholesky factor.
+# Powers of ten by which the jitter on a diagonal may grow until a Cholesky factor exists.
 MAX_JITTER = 6
 # Squares of larger contexts would overflow.
 MAX_CONTEXT = 1e150
@@ -45,18 +45,18 @@ class View(NamedTuple):
 
 
 class Tables:
-    """The action kernels at some points: of each point with itself, with the actions taken, and with each other."""
+    """Cached action kernels at some points: with themselves, with past actions, and with each other."""
 
     def __init__(self, points: Points, kernels: Sequence[Kernel]) -> None:
         self.points, self.vectors, self._kernels = points, np.asarray(points.vectors), kernels
         self.diagonals = [kernel.diagonal(self.vectors) for kernel in kernels]  # (k,) each
-        self._rows = [np.empty((0, len(points))) for _ in kernels]  # of actions taken, with room for more
+        self._rows = [np.empty((0, len(points))) for _ in kernels]  # of past actions, with spare capacity
         self._known = 0
         self._grams: list[Array] | None = None
 
     def rows(self, taken: Array) -> list[Array]:
-        """Return the kernels between the actions taken (u, a) and the points, (u, k) each."""
-        for u in range(self._known, len(taken)):  # one by one, so that the last digit does not depend on their number
+        """Return the kernels between past actions (u, a) and the points, (u, k) each."""
+        for u in range(self._known, len(taken)):  # one by one, so that no digit depends on their number
             for j, kernel in enumerate(self._kernels):
                 self._rows[j] = room(self._rows[j], u + 1)
                 self._rows[j][u] = kernel._evaluate(taken[u : u + 1], self.vectors)[0]
@@ -71,14 +71,14 @@ class Tables:
 
 
 class Evidence(NamedTuple):
-    """A round to learn from: the vector (a,) of the action, and the view of the belief or of the revealed context."""
+    """A round to learn: the vector (a,) of the action, and the view of the belief or of the revealed context."""
 
     action: Array
     view: View
 
 
 class KeepsRounds(LastingLearner):
-    """A learner that keeps all rounds, so that a learner under another kernel can learn them again."""
+    """A learner that stores all rounds, so that a learner under another kernel can relearn them."""
 
     @abstractmethod
     def rounds(self) -> Iterator[tuple[Any, float]]:
@@ -86,11 +86,11 @@ class KeepsRounds(LastingLearner):
 
     @abstractmethod
     def adopt(self, evidence: Any) -> Any:
-        """Return the evidence of a learner whose kernel differs from this one's only in its parameters."""
+        """Convert evidence from a learner whose kernel differs only in its parameters."""
 
 
 class KernelLearner(KeepsRounds):
-    """The rounds seen so far, and a growing Cholesky factor L of K + lambda I."""
+    """Kernel ridge regression on past rounds, with a growing Cholesky factor L of K + lambda I."""
 
     evidence_type = Evidence
 
@@ -99,34 +99,34 @@ class KernelLearner(KeepsRounds):
         assert model.ridge is not None
         self.model, self.kernel, self.ridge, a = model, model.kernel, model.ridge, reference.shape[1]
         self._terms = self.kernel.terms(a)
-        for kernel, _ in self._terms:  # kernels that do not fit raise now, before anything is learnt
-            _try(kernel, np.asarray(reference[:1]))
-        self._dims = [_try(kernel, np.zeros((1, context_dim))) for _, kernel in self._terms]  # of embedded contexts
+        for kernel, _ in self._terms:  # unsuitable kernels raise now
+            _embedded_dim(kernel, np.asarray(reference[:1]))
+        self._dims = [_embedded_dim(kernel, np.zeros((1, context_dim))) for _, kernel in self._terms]
         #: the beliefs of all rounds, embedded for each term of the kernel
         self.past = [Past(kernel) for _, kernel in self._terms]
         self._factor = Cholesky()
         self._size = 0  # number of rounds
-        self._place = np.empty(0, dtype=np.intp)  # of each round's action among those taken, with room for more
+        self._place = np.empty(0, dtype=np.intp)  # index of each round's action in `_vectors`, with spare capacity
         self._rewards, self._whitened = np.empty(0), np.empty(0)  # y and L^-1 y
-        self._squares = np.empty((0, len(self._terms)))  # of each round's embeddings, with room for more
-        self._grams_of_rounds: list[Array] | None = None  # the rows of K up to the diagonal, if they are kept
-        self._taken: dict[bytes, int] = {}  # the place of each action that was ever taken, by its vector
-        self._vectors = np.empty((0, a))  # of the actions taken, with room for more
-        self._own: list[list[float]] = []  # k(x, x) of the actions taken, for each term
-        self._among = [np.empty((0, 0)) for _ in self._terms]  # action kernels among the actions taken
-        self._tables: Tables | None = None  # of the latest points asked about
+        self._squares = np.empty((0, len(self._terms)))  # squared norms of each round's embeddings, with spare capacity
+        self._grams_of_rounds: list[Array] | None = None  # the rows of K up to the diagonal, after `keep_gram`
+        self._taken: dict[bytes, int] = {}  # vector of each past action -> its index in `_vectors`
+        self._vectors = np.empty((0, a))  # of past actions, with spare capacity
+        self._diagonals: list[list[float]] = []  # k(x, x) of past actions, for each term
+        self._among = [np.empty((0, 0)) for _ in self._terms]  # action kernels between past actions
+        self._tables: Tables | None = None  # of the latest points
         self._trace = 0.0
         self._latest: tuple[Points, View, Array] | None = None  # the latest question, and L^-1 k_t(x) of all points
-        #: the largest number that was added to lambda because lambda was lost in rounding
+        #: the largest number added to a lambda below rounding
         self.jitter = 0.0
 
     def keep_gram(self) -> None:
-        """Keep K too, from the first round on."""
+        """Store K too, from the first round on."""
         self._grams_of_rounds = []
 
     @property
     def gram(self) -> Array:
-        """K, (t, t), if it is kept."""
+        """K, (t, t), after `keep_gram`."""
         assert self._grams_of_rounds is not None
         out = np.zeros((len(self), len(self)))
         for i, row in enumerate(self._grams_of_rounds):
@@ -136,12 +136,12 @@ class KernelLearner(KeepsRounds):
 
     @property
     def taken(self) -> Array:
-        """The distinct actions that were taken, in the order of their first time, (u, a)."""
+        """The distinct past actions, by first appearance, (u, a)."""
         return self._vectors[: len(self._taken)]
 
     @property
     def place(self) -> NDArray[np.intp]:
-        """The row of `taken` that holds the action of each round, (t,)."""
+        """The index into `taken` of each round's action, (t,)."""
         return self._place[: len(self)]
 
     @property
@@ -163,7 +163,7 @@ class KernelLearner(KeepsRounds):
         return self._size
 
     def under(self, model: KernelModel, gram: Array, rewards: Array) -> KernelLearner:
-        """Return a learner of the same rounds under a model that differs in parameters, in place of this one.
+        """Return a learner of the same rounds under a model with other parameters; this one must not be used again.
 
         gram : K (t, t) under that model
         rewards : (t,)
@@ -176,7 +176,7 @@ class KernelLearner(KeepsRounds):
             out._terms = model.kernel.terms(self.taken.shape[1])
             out.past = [past.under(kernel) for past, (_, kernel) in zip(self.past, out._terms, strict=True)]
             out._among = [np.asarray(kernel._evaluate(self.taken, self.taken)) for kernel, _ in out._terms]
-            out._own = [out._of_itself(action) for action in self.taken]
+            out._diagonals = [out._diagonal(action) for action in self.taken]
             out._tables = None
         out._trace = float(gram.trace())
         out._factor = Cholesky.of(gram + model.ridge * np.eye(len(gram)))
@@ -188,7 +188,7 @@ class KernelLearner(KeepsRounds):
         return Points(vectors)
 
     def tables(self, points: Points) -> Tables:
-        """Return the action kernels at points, and keep them until others are asked about."""
+        """Return the action kernels at points, cached until other points come."""
         if self._tables is None or self._tables.points is not points:
             self._tables = Tables(points, [kernel for kernel, _ in self._terms])
         return self._tables
@@ -202,10 +202,11 @@ class KernelLearner(KeepsRounds):
     def view(self, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> View | list[View]:
         if not isinstance(beliefs, Belief):
             rngs = repeat(rng) if rng is None else rng  # one for each belief
-            return [self._view(belief, samples, own) for belief, own in zip(beliefs.singles(), rngs, strict=False)]
+            return [self._view(belief, samples, g) for belief, g in zip(beliefs.singles(), rngs, strict=False)]
         return self._view(beliefs, samples, rng)
 
     def _view(self, belief: Belief, samples: int | None, rng: Any) -> View:
+        """Embed one belief, or draws of it."""
         if samples is None:
             clouds = [kernel.embed(belief) for _, kernel in self._terms]
         else:
@@ -219,26 +220,26 @@ class KernelLearner(KeepsRounds):
         return self.embedded(clouds)
 
     def embedded(self, clouds: Sequence[Cloud]) -> View:
-        """Return the view of a belief that is embedded for each term of the kernel."""
+        """Return the view of a belief from its embeddings for each term of the kernel."""
         return View(tuple(clouds), tuple(past.square(cloud) for past, cloud in zip(self.past, clouds, strict=True)))
 
     def estimate(self, points: Points, view: View | list[View]) -> Estimate:
         if isinstance(view, list):
-            means, widths = zip(*(self.estimate(points, one) for one in view), strict=True)
+            means, widths = zip(*(self.estimate(points, single) for single in view), strict=True)
             return Estimate(np.stack(means), np.stack(widths))
-        own = self.squares(points, view)
+        prior_squares = self.squares(points, view)
         if not len(self):
-            return Estimate(np.zeros(len(own)), np.sqrt(own / self.ridge))
+            return Estimate(np.zeros(len(prior_squares)), np.sqrt(prior_squares / self.ridge))
         half = self.half(points, view)
         mean = self.whitened @ half
-        squares = own - np.einsum("tk,tk->k", half, half)
-        if not squares.min() >= -ROUNDING * (self._trace + own.max() + self.ridge):
+        squares = prior_squares - np.einsum("tk,tk->k", half, half)
+        if not squares.min() >= -ROUNDING * (self._trace + prior_squares.max() + self.ridge):
             raise self._not_positive(f"a squared width of {squares.min() / self.ridge:.3g}")
         return Estimate(mean, np.sqrt(np.maximum(squares, 0.0) / self.ridge))
 
     def prior(self, points: Points, view: View | list[View]) -> Array:
         if isinstance(view, list):
-            return np.stack([self.prior(points, one) for one in view])
+            return np.stack([self.prior(points, single) for single in view])
         return np.sqrt(self.squares(points, view) / self.ridge)
 
     def noise(self, points: Points, view: View | list[View]) -> Array:
@@ -250,7 +251,7 @@ class KernelLearner(KeepsRounds):
         covariance = self._prior_covariance(points, views)
         rounding = ROUNDING * (self._trace + float(np.diagonal(covariance).max()) + self.ridge)
         if len(self):
-            half = np.concatenate([self.half(points, one) for one in views], axis=1)
+            half = np.concatenate([self.half(points, single) for single in views], axis=1)
             covariance = covariance - half.T @ half
         drawn = (self._root(covariance, rounding) @ normals(rng, len(covariance))) / math.sqrt(self.ridge)
         return drawn.reshape(len(views), len(points)) if isinstance(view, list) else drawn
@@ -262,7 +263,7 @@ class KernelLearner(KeepsRounds):
             if len(views) == 1:
                 total += gram * views[0].squares[j]
                 continue
-            clouds = [one.clouds[j] for one in views]
+            clouds = [view.clouds[j] for view in views]
             others = self.past[j].of(clouds)
             total += np.kron(np.stack([others.direct(cloud) for cloud in clouds]), gram)
         return total
@@ -272,13 +273,13 @@ class KernelLearner(KeepsRounds):
             return np.zeros(self.noise(points, view).shape)
         z = self._factor.solve(normals(rng, len(self))[:, None])[:, 0]
         if isinstance(view, list):
-            return np.stack([z @ self.half(points, one) for one in view])
+            return np.stack([z @ self.half(points, single) for single in view])
         return np.asarray(z @ self.half(points, view))
 
     def _root(self, covariance: Array, rounding: float) -> Array:
-        """Return the Cholesky factor of a covariance (k, k) that may be singular and is known up to `rounding`.
+        """Return the Cholesky factor of a covariance (k, k) that may be singular, up to `rounding`.
 
-        Actions that are nearly equal leave nothing but rounding on the diagonal; the least that helps is added to it.
+        Nearly equal actions leave rounding errors on the diagonal, to which the smallest sufficient jitter is added.
         """
         for jitter in rounding * 10.0 ** np.arange(MAX_JITTER):
             with suppress(np.linalg.LinAlgError):
@@ -286,7 +287,7 @@ class KernelLearner(KeepsRounds):
         raise self._not_positive(f"an eigenvalue of {np.linalg.eigvalsh(covariance)[0]:.3g} between the actions")
 
     def half(self, points: Points, view: View) -> Array:
-        """Return L^-1 k_t(x) for all points, (t, k), and keep it until the next round is learnt."""
+        """Return L^-1 k_t(x) for all points, (t, k), cached until the next round."""
         if self._latest is None or self._latest[0] is not points or self._latest[1] is not view:
             self._latest = points, view, self._solve(points, view)
         return self._latest[2]
@@ -294,7 +295,7 @@ class KernelLearner(KeepsRounds):
     def squares(self, points: Points, view: View) -> Array:
         """Return s_t(x), the squared norms of the embeddings of all points, (k,)."""
         each = zip(self.tables(points).diagonals, view.squares, strict=True)
-        squares = np.asarray(sum(own * square for own, square in each))
+        squares = np.asarray(sum(diagonal * square for diagonal, square in each))
         if not np.isfinite(squares).all():
             raise ValueError(f"KernelModel: {self._names} must give finite numbers, got others; scale the contexts")
         if squares.min() < 0.0:
@@ -304,8 +305,8 @@ class KernelLearner(KeepsRounds):
     def _solve(self, points: Points, view: View) -> Array:
         """Return L^-1 k_t(x) for all points, (t, k).
 
-        Rounds that took the same action have the same row of the action kernel. So k_t = S R, where R holds the
-        distinct rows, and L is solved for the columns of S if they are fewer than the points.
+        Rounds with the same action share a row of the action kernel. So k_t = S R, where R holds the distinct rows, and
+        L is solved for the columns of S if they are fewer than the points.
         """
         t, u, k = len(self), len(self._taken), len(points)
         products = [past.inner(cloud) for past, cloud in zip(self.past, view.clouds, strict=True)]
@@ -328,51 +329,54 @@ class KernelLearner(KeepsRounds):
         """Return the squared norm of the embedding of a round."""
         action, view = evidence
         place = self._taken.get(action.tobytes())
-        own = self._of_itself(action) if place is None else self._own[place]
-        square = sum(diagonal * square for diagonal, square in zip(own, view.squares, strict=True))
+        diagonals = self._diagonal(action) if place is None else self._diagonals[place]
+        square = sum(diagonal * square for diagonal, square in zip(diagonals, view.squares, strict=True))
         if not math.isfinite(square):
             raise ValueError(f"KernelModel: {self._names} must give finite numbers, got others; scale the contexts")
         if square < 0.0:
             raise self._not_positive(f"a squared norm of {square:.3g}")
         return float(square)
 
-    def _of_itself(self, action: Array) -> list[float]:
+    def _diagonal(self, action: Array) -> list[float]:
+        """Return k(x, x) of an action, for each term."""
         return [float(kernel.diagonal(action[None])[0]) for kernel, _ in self._terms]
 
     def learn(self, evidence: Evidence, reward: float | Array) -> None:
-        # What overflows is found below; numbers that the caller's own settings call errors may not stop half-way.
+        # Overflow is detected below; NumPy must not raise half-way by the caller's error settings.
         with np.errstate(all="ignore"):
-            t, own, cross = len(self), self.square_of(evidence), self._cross(evidence)
-            # Always solved on its own, so that what was estimated before does not change a digit of what is learnt.
+            t, squared_norm, cross = len(self), self.square_of(evidence), self._cross(evidence)
+            # Always solved separately, so that earlier estimates do not change a digit of what is learnt.
             column = self._factor.solve_one(cross)
-            rounding = ROUNDING * (self._trace + own + self.ridge)
+            rounding = ROUNDING * (self._trace + squared_norm + self.ridge)
             ridge = max(self.ridge, rounding)
-            square = own + ridge - float(column @ column)
+            square = squared_norm + ridge - float(column @ column)
             if not square >= ridge - rounding:
                 raise self._not_positive(f"{square - ridge:.3g} left of the variance of round {t + 1}")
             if ridge > self.ridge:
                 self._add_jitter(ridge - self.ridge)
             pivot = math.sqrt(max(square, ridge))  # only rounding can make `square` less than `ridge`
-            new = self._evaluated(evidence.action)
+            new = self._new_kernel_row(evidence.action)
             # From here on nothing can fail.
             self._whitened = room(self._whitened, t + 1)
             self._whitened[t] = (reward - self._whitened[:t] @ column) / pivot
             self._factor.append(column, pivot)
-            self._append(evidence, float(reward), own, cross, new)
+            self._append(evidence, float(reward), squared_norm, cross, new)
 
     def remember(self, evidence: Evidence, reward: float) -> None:
-        """Add a round without its row of L, for `under` to factorise."""
+        """Store a round without its row of L, which `under` factorises."""
         cross = self._cross(evidence) if self._grams_of_rounds is not None else np.empty(0)
-        self._append(evidence, reward, self.square_of(evidence), cross, self._evaluated(evidence.action))
+        self._append(evidence, reward, self.square_of(evidence), cross, self._new_kernel_row(evidence.action))
 
-    def _append(self, evidence: Evidence, reward: float, own: float, cross: Array, new: list[Array] | None) -> None:
+    def _append(
+        self, evidence: Evidence, reward: float, squared_norm: float, cross: Array, new: list[Array] | None
+    ) -> None:
         action, view = evidence
         t, u = len(self), len(self._taken)
         if new is not None:
             self._taken[action.tobytes()] = u
             self._vectors = room(self._vectors, u + 1)
             self._vectors[u] = action
-            self._own.append(self._of_itself(action))
+            self._diagonals.append(self._diagonal(action))
             for j, among in enumerate(new):
                 self._among[j] = _square_room(self._among[j], u + 1)
                 self._among[j][u, : u + 1] = self._among[j][: u + 1, u] = among
@@ -381,19 +385,19 @@ class KernelLearner(KeepsRounds):
         self._place[t], self._rewards[t] = self._taken[action.tobytes()], reward
         self._squares[t] = view.squares
         if self._grams_of_rounds is not None:
-            self._grams_of_rounds.append(np.append(cross, own))
+            self._grams_of_rounds.append(np.append(cross, squared_norm))
         for past, cloud in zip(self.past, view.clouds, strict=True):
             past.append(cloud)
-        self._trace += own
+        self._trace += squared_norm
         self._size += 1
         self._latest = None
 
-    def _evaluated(self, action: Array) -> list[Array] | None:
-        """Return the kernels between an action and those taken and itself, (u + 1,) each; None if it was taken."""
+    def _new_kernel_row(self, action: Array) -> list[Array] | None:
+        """Return the kernels of a new action with past ones and itself, (u + 1,) each; None for a past action."""
         if action.tobytes() in self._taken:
             return None
-        both = np.concatenate([self.taken, action[None]])
-        return [np.asarray(kernel._evaluate(action[None], both)[0]) for kernel, _ in self._terms]
+        actions = np.concatenate([self.taken, action[None]])
+        return [np.asarray(kernel._evaluate(action[None], actions)[0]) for kernel, _ in self._terms]
 
     def _row(self, term: int, action: Array, points: Points) -> Array:
         """Return the action kernel between one action and all points, (k,)."""
@@ -403,14 +407,14 @@ class KernelLearner(KeepsRounds):
         return np.asarray(self._terms[term][0]._evaluate(action[None], tables.vectors)[0])
 
     def _to_taken(self, term: int, action: Array) -> Array:
-        """Return the action kernel between one action and those that were taken, (u,)."""
+        """Return the action kernel between one action and past ones, (u,)."""
         place = self._taken.get(action.tobytes())
         if place is not None:
             return np.asarray(self._among[term][place, : len(self._taken)])
         return np.asarray(self._terms[term][0]._evaluate(action[None], self.taken)[0])
 
     def _cross(self, evidence: Evidence) -> Array:
-        """Return the inner products of the embedding of a round with those of all rounds so far, (t,)."""
+        """Return the inner products of a round's embedding with those of all past rounds, (t,)."""
         if not len(self):
             return np.empty(0)
         action, place, out = evidence.action, self.place, np.zeros(len(self))
@@ -422,29 +426,30 @@ class KernelLearner(KeepsRounds):
         """Return L^-1 k_t of the embeddings of other rounds, (t, n)."""
         if not len(self):
             return np.empty((0, len(rounds)))
-        return self._factor.solve(np.stack([self._cross(one) for one in rounds], axis=1))
+        return self._factor.solve(np.stack([self._cross(evidence) for evidence in rounds], axis=1))
 
     def between(self, rounds: Sequence[Evidence], points: Points, view: View) -> Array:
-        """Return the inner products of the embeddings of other rounds with those of all points, (n, k)."""
+        """Return the inner products of the embeddings of other rounds and of all points, (n, k)."""
         out = np.zeros((len(rounds), len(points)))
         for j, (past, cloud) in enumerate(zip(self.past, view.clouds, strict=True)):
-            others = past.of([own.clouds[j] for _, own in rounds])
+            others = past.of([round_view.clouds[j] for _, round_view in rounds])
             out += others.direct(cloud)[:, None] * np.stack([self._row(j, action, points) for action, _ in rounds])
         return out
 
     def covariance(self, rounds: Sequence[Evidence]) -> Array:
-        """Return the inner products of the embeddings of other rounds, (n, n)."""
+        """Return the inner products between the embeddings of other rounds, (n, n)."""
         out, actions = np.zeros((len(rounds), len(rounds))), np.stack([action for action, _ in rounds])
         for j, ((of_actions, _), past) in enumerate(zip(self._terms, self.past, strict=True)):
-            others = past.of([own.clouds[j] for _, own in rounds])
-            inner = np.stack([others.direct(own.clouds[j]) for _, own in rounds], axis=1)
+            others = past.of([round_view.clouds[j] for _, round_view in rounds])
+            inner = np.stack([others.direct(round_view.clouds[j]) for _, round_view in rounds], axis=1)
             out += of_actions._evaluate(actions, actions) * inner
         return out
 
     def _add_jitter(self, jitter: float) -> None:
+        """Record a jitter, with a warning the first time."""
         if not self.jitter:
             text = f"KernelModel: ridge={self.ridge:g} is lost in rounding; {jitter:.3g} was added to it"
-            warnings.warn(text, RuntimeWarning, stacklevel=5)  # at the line that told the bandit to learn
+            warnings.warn(text, RuntimeWarning, stacklevel=5)  # at the caller of Bandit.learn
         self.jitter = max(self.jitter, jitter)
 
     def norm(self, evidence: Evidence) -> Array:
@@ -452,12 +457,13 @@ class KernelLearner(KeepsRounds):
 
     @property
     def _names(self) -> str:
-        """The names of the kernels that the model's kernel is made of, for error messages."""
+        """The names of the model's elementary kernels, for errors."""
         names = (type(atom).__name__ for term in self._terms for kernel in term for _, atom in kernel.atoms())
         return " and ".join(dict.fromkeys(names))
 
-    def _not_positive(self, what: str) -> ValueError:
-        return ValueError(f"KernelModel: kernel must be positive semi-definite, got {self._names} with {what}; {SAFE}")
+    def _not_positive(self, fault: str) -> ValueError:
+        """Return the error for a kernel that is not positive semi-definite."""
+        return ValueError(f"KernelModel: kernel must be positive semi-definite, got {self._names} with {fault}; {SAFE}")
 
     @property
     def log_det(self) -> float:
@@ -466,8 +472,8 @@ class KernelLearner(KeepsRounds):
     def rounds(self) -> Iterator[tuple[Evidence, float]]:
         clouds = zip(*(past.clouds() for past in self.past), strict=True)
         vectors, squares = self.taken[self.place], self._squares[: len(self)].tolist()
-        for action, reward, views, own in zip(vectors, self.rewards, clouds, squares, strict=True):
-            yield Evidence(action, View(views, tuple(own))), float(reward)
+        for action, reward, views, norms in zip(vectors, self.rewards, clouds, squares, strict=True):
+            yield Evidence(action, View(views, tuple(norms))), float(reward)
 
     def adopt(self, evidence: Evidence) -> Evidence:
         return Evidence(evidence.action, self.embedded(evidence.view.clouds))
@@ -481,11 +487,11 @@ class KernelLearner(KeepsRounds):
         return Parameters(ridge=self.ridge)
 
     def state(self) -> dict[str, Array]:
-        """Return the rounds alone: the factor would be t^2 numbers."""
+        """Return the rounds alone, as the factor would be t^2 numbers."""
         return _records.pack([evidence for evidence, _ in self.rounds()]) | {"reward": self.rewards.copy()}
 
     def restore(self, state: dict[str, Array]) -> None:
-        """Learn the rounds again."""
+        """Relearn the rounds."""
         rounds, rewards = {name: value for name, value in state.items() if name != "reward"}, state["reward"]
         for evidence, reward in zip(_records.unpack(Evidence, rounds, len(rewards)), rewards, strict=True):
             self.check(evidence)
@@ -504,7 +510,7 @@ class KernelLearner(KeepsRounds):
 
 
 def _square_room(array: Array, need: int) -> Array:
-    """Return a square array with room for `need` rows and columns."""
+    """Return a square array with capacity for `need` rows and columns."""
     if need <= len(array):
         return array
     out = np.zeros((max(need, 2 * len(array), 16),) * 2)
@@ -512,8 +518,8 @@ def _square_room(array: Array, need: int) -> Array:
     return out
 
 
-def _try(kernel: Kernel, point: Array) -> int:
-    """Return the dimension that a point (1, p) has when it is embedded; a kernel of another dimension raises."""
+def _embedded_dim(kernel: Kernel, point: Array) -> int:
+    """Return the dimension of an embedded point (1, p); a kernel of another dimension raises."""
     cloud = kernel.embed_points(point, np.ones(1))
     shape = np.shape(kernel.compare(cloud, cloud))
     if shape != (1, 1):

@@ -1,4 +1,4 @@
-"""Length scales without numbers: from the distances between actions and between contexts, and from the rewards."""
+"""Length scales from the distances between actions and between contexts, and from the rewards."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from overcast.models.base import restored
 from overcast.models.kernel.learner import KernelLearner
 from overcast.models.kernel.likelihood import Rounds
 from overcast.models.kernel.past import Past
-from overcast.models.kernel.scales import averaged
+from overcast.models.kernel.scales import estimate_scales
 
-# Of more actions or rounds than this, so many are compared, evenly spaced; fewer rounds, down to FEW, if their beliefs
-# have more components in all than COMPONENTS.
+# Only MOST actions or rounds are compared, evenly spaced; fewer rounds, down to FEW, if their beliefs have more than
+# COMPONENTS components in all.
 MOST, FEW, COMPONENTS = 200, 50, 1000
-# A coordinate whose variance is below this share of its squared mean is a constant.
+# A coordinate with a variance below this share of its squared mean is a constant.
 CONSTANT = 1e-20
-# The length scale of constant coordinates, which do not count, and the range of all others.
+# The length scale of constant coordinates, and the range of all others.
 IGNORED = 1e90
 RANGE = 1e-80, 1e80
-# Lengths are multiples of the typical ones, by powers of STEP up to REACH. The logarithm of a multiple is normal
-# beforehand, with standard deviation SPREAD.
+# Lengths are the typical ones times powers of STEP, up to REACH. The prior of log multiples is normal with standard
+# deviation SPREAD.
 STEP, REACH = 1.6, 4
 SPREAD = 1.0
-# The steps that are tried, in this order. Long ones find a short length after all has been taken for noise.
+# The steps to try, in this order. Long ones can escape from a fit that takes everything for noise.
 STEPS = 1, -1, 4, -4
-# A step is taken if it raises the logarithm of the evidence by this, and none before so many rounds.
+# A step must raise the log evidence by CLEAR; there are none before FEWEST rounds.
 CLEAR, FEWEST = 0.5, 10
 
 Powers = NDArray[np.intp]
 
 
 class Lengths:
-    """One length scale per coordinate of action and context: a typical distance, times a power that rewards choose.
+    """Length scales of the coordinates of action and context: typical distances times factors fitted to rewards.
 
-    Steps are tried for all coordinates of the action together, for all of the context, and for each coordinate alone;
-    one pass at a time. Neither units nor zero points of coordinates matter.
+    One pass of `fit` tries steps for all coordinates of the action together, for all of the context, and for each
+    coordinate alone. Neither units nor zero points of coordinates matter.
     """
 
     def __init__(self, actions: Array, context_dim: int) -> None:
@@ -51,16 +51,16 @@ class Lengths:
         self._powers: Powers = np.zeros(len(self._typical), dtype=np.intp)
 
     def seeing(self, actions: Array) -> Lengths:
-        """Return these lengths, with one for coordinates that only these actions (k, a) show to vary."""
-        out, found = copy.copy(self), typical(actions, np.zeros(actions.shape))
+        """Return lengths that include coordinates which vary only over these actions (k, a)."""
+        out, new_lengths = copy.copy(self), typical(actions, np.zeros(actions.shape))
         out._typical, out._powers = self._typical.copy(), self._powers.copy()
         unknown = out._typical[: self._a] >= IGNORED
-        out._typical[: self._a][unknown] = found[unknown]
+        out._typical[: self._a][unknown] = new_lengths[unknown]
         return out
 
     @property
     def kernel(self) -> Product:
-        """The product of an RBF kernel of actions and one of contexts with these lengths."""
+        """The product of RBF kernels of actions and of contexts with these lengths."""
         return self._kernel(self._powers)
 
     def _kernel(self, powers: Powers) -> Product:
@@ -68,12 +68,12 @@ class Lengths:
         return Product(RBF(tuple(lengths[: self._a])), RBF(tuple(lengths[self._a :])))
 
     def fit(self, learner: KernelLearner, rewards: Array) -> None:
-        """Take typical distances between the contexts so far, and the steps that make the rewards clearly likelier."""
+        """Update the typical distances between contexts, and take steps that raise the evidence clearly."""
         self._typical[self._a :] = typical(*moments(learner.past[0]))
         if len(rewards) < FEWEST:
             return
         each = len(learner.past[0].cloud.weights) / len(rewards)
-        at = spaced(len(rewards), min(MOST, max(FEW, int(COMPONENTS / each))))
+        at = evenly_spaced(len(rewards), min(MOST, max(FEW, int(COMPONENTS / each))))
         rounds, y = Rounds(learner, at), rewards[at]
         best = self._log_p(rounds, y, self._powers)
         for move in self._moves():
@@ -83,20 +83,21 @@ class Lengths:
                     break
 
     def _log_p(self, rounds: Rounds, rewards: Array, powers: Powers) -> float:
-        """Return the logarithm of the evidence and the prior, up to a constant."""
-        found = averaged(rounds.gram(self._kernel(powers), slopes=False)[0], rewards)
-        if found is None:
+        """Return log evidence plus log prior, up to a constant."""
+        scales = estimate_scales(rounds.gram(self._kernel(powers), slopes=False)[0], rewards)
+        if scales is None:
             return 0.0
         logs = [math.log(STEP) * powers[group] for group in self._groups()]
-        squares = sum(float(own.mean() ** 2 + ((own - own.mean()) ** 2).sum()) for own in logs)
-        return found.log_evidence - 0.5 * squares / SPREAD**2
+        squares = sum(float(log.mean() ** 2 + ((log - log.mean()) ** 2).sum()) for log in logs)
+        return scales.log_evidence - 0.5 * squares / SPREAD**2
 
     def _groups(self) -> list[Powers]:
-        """Return the places of the coordinates of the action and of the context that vary, if any do."""
+        """Return the indices of varying coordinates of the action and of the context, without empty groups."""
         places = np.flatnonzero(self._typical < IGNORED)
         return [group for group in (places[places < self._a], places[places >= self._a]) if len(group)]
 
     def _moves(self) -> Iterator[Powers]:
+        """Yield the directions of steps: each group, then each coordinate of a larger group."""
         groups = self._groups()
         singles = [place for group in groups if len(group) > 1 for place in group]
         for places in [*groups, *singles]:
@@ -109,24 +110,24 @@ class Lengths:
         return {"typical": self._typical.copy(), "powers": self._powers.astype(float)}
 
     def restore(self, state: dict[str, Array]) -> None:
-        """Take over the arrays that `state` returned, and remove them from `state`."""
-        own = self.state()
-        found = restored("KernelModel", own, {name: state.pop(name) for name in own})
-        self._typical, self._powers = found["typical"], found["powers"].astype(np.intp)
+        """Restore what `state` returned, and remove it from the argument."""
+        expected = self.state()
+        arrays = restored("KernelModel", expected, {name: state.pop(name) for name in expected})
+        self._typical, self._powers = arrays["typical"], arrays["powers"].astype(np.intp)
 
 
 def typical(means: Array, variances: Array) -> Array:
-    """Return the length scale of each coordinate, (p,), from the means and variances (n, p) of n points.
+    """Return the typical length scale of each coordinate, (p,), from means and variances (n, p) of n points.
 
-    The length of coordinate i is s_i m. s_i^2 is the variance of coordinate i over the points, their own variances
-    included. m is the median over pairs of different points of sqrt(sum_i E[(u_i - v_i)^2] / s_i^2), where u and v are
-    independent. Coordinates that are constant do not count; their length is `IGNORED`.
+    The length of coordinate i is s_i m. s_i^2 is the variance of coordinate i over the points, including their
+    variances. m is the median over pairs of different points of sqrt(sum_i E[(u_i - v_i)^2] / s_i^2), where u and v
+    are independent. Constant coordinates are ignored; their length is `IGNORED`.
     """
     spread = means.var(axis=0) + variances.mean(axis=0)
     varies = spread > CONSTANT * means.mean(axis=0) ** 2
     out = np.full(means.shape[1], IGNORED)
     if varies.any():
-        at, root = spaced(len(means), MOST), np.sqrt(spread[varies])
+        at, root = evenly_spaced(len(means), MOST), np.sqrt(spread[varies])
         x, v = means[at][:, varies] / root, variances[at][:, varies] / spread[varies]
         one, other = np.triu_indices(len(x), 1) if len(x) > 1 else ([0], [0])
         squares = ((x[one] - x[other]) ** 2 + v[one] + v[other]).sum(axis=1)
@@ -146,6 +147,6 @@ def moments(past: Past) -> tuple[Array, Array]:
     return means, np.add.reduceat(weights * squares, starts)
 
 
-def spaced(n: int, most: int) -> NDArray[np.intp]:
-    """Return at most so many of n places, evenly spaced."""
+def evenly_spaced(n: int, most: int) -> NDArray[np.intp]:
+    """Return at most `most` of n indices, evenly spaced."""
     return np.arange(n) if n <= most else np.linspace(0, n - 1, most).astype(np.intp)

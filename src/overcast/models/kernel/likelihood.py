@@ -1,4 +1,4 @@
-"""The marginal likelihood of the rewards under a kernel and a ridge, and the kernel matrix that it needs."""
+"""The marginal likelihood of the rewards under a kernel and a ridge, and its kernel matrix."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from overcast.kernels.base import AnyKernel, Kernel
 from overcast.models.kernel.learner import KernelLearner
 from overcast.models.kernel.past import Grid, Past, cut
 
-# Components on either side of one comparison: few enough that all its arrays stay in the processor's cache.
+# Components on either side of one comparison, so that its arrays fit the processor's cache.
 MAX_GROUP = 100
-# From so many components per belief on, on average, a grid of frequencies costs less than all pairs of components.
+# Average number of components per belief from which a grid of frequencies costs less than all pairs of components.
 MIN_FOR_GRID = 10
 
 Gram = tuple[Array, list[Array]]
 
 
 class Value(NamedTuple):
-    """log p(y) at the best tau, its derivatives by the log parameters and the log ridge (q + 1,), and sigma."""
+    """The log likelihood at the best tau, its derivatives by log parameters and log ridge (q + 1,), and sigma."""
 
     log_likelihood: float
     slopes: Array
@@ -33,23 +33,23 @@ class Value(NamedTuple):
 
 
 class Likelihood:
-    """log N(y; 0, tau^2 (K + lambda I)) at the best tau, as a function of a kernel's parameters and lambda.
+    """The log likelihood log N(y; 0, tau^2 (K + lambda I)) at the best tau, as a function of parameters and lambda.
 
     -2 log p = t log(2 pi tau^2) + log det(K + lambda I) + t with tau^2 = y^T (K + lambda I)^-1 y / t; the variance of
     the noise is sigma^2 = tau^2 lambda.
 
-    rewards : y (t,); None for those of the learner
+    rewards : y (t,); None for the learner's
     """
 
     def __init__(self, kernel: AnyKernel, learner: KernelLearner, rewards: Array | None = None) -> None:
         rewards = learner.rewards if rewards is None else rewards
         self._kernel, self._rounds = kernel, Rounds(learner)
-        self._unit = float(np.abs(rewards).max())  # rewards are divided by it, lest their squares overflow
+        self._unit = float(np.abs(rewards).max())  # divides rewards, so that their squares do not overflow
         self._rewards = rewards / self._unit
         self._powers = _powers(kernel, self._rounds.actions.shape[1])
 
     def __call__(self, parameters: Array, ridge: float) -> Value:
-        """With alpha = (K + lambda I)^-1 y, d log p = tr((alpha alpha^T / tau^2 - (K + lambda I)^-1) dK) / 2."""
+        """Evaluate log p and d log p = tr((alpha alpha^T / tau^2 - M^-1) dK) / 2, M = K + lambda I, alpha = M^-1 y."""
         y = self._rewards
         gram, derivatives = self.gram(parameters, slopes=True)
         gram[np.diag_indices_from(gram)] += ridge
@@ -67,20 +67,20 @@ class Likelihood:
         return Value(self._log_p(variance, log_det), slopes, self._unit * math.sqrt(variance * ridge))
 
     def best_ridge(self, parameters: Array, ridges: Array) -> tuple[float, float]:
-        """Return the highest log p over some ridges, and its ridge; one decomposition of K serves all of them."""
+        """Return the highest log p over some ridges, and its ridge, by one decomposition of K."""
         gram, _ = self.gram(parameters, slopes=False)
         if not np.isfinite(gram).all():
             return -math.inf, float(ridges[0])
         values, vectors = np.linalg.eigh(gram)
         squares, totals = (self._rewards @ vectors) ** 2, np.maximum(values, 0.0) + ridges[:, None]
         variances, log_dets = (squares / totals).mean(axis=1), np.log(totals).sum(axis=1)
-        found = [self._log_p(*pair) for pair in zip(variances.tolist(), log_dets.tolist(), strict=True)]
-        at = int(np.argmax(found))
-        return found[at], float(ridges[at])
+        values_of_ridges = [self._log_p(*pair) for pair in zip(variances.tolist(), log_dets.tolist(), strict=True)]
+        at = int(np.argmax(values_of_ridges))
+        return values_of_ridges[at], float(ridges[at])
 
     def gram(self, parameters: Array, slopes: bool) -> Gram:
         """Return K (t, t) and its derivatives by the log parameters of the kernels in `terms`."""
-        with np.errstate(over="ignore", invalid="ignore"):  # parameters far from the data, which callers discard
+        with np.errstate(over="ignore", invalid="ignore"):  # by extreme parameters, which callers discard
             return self._rounds.gram(self._kernel.with_parameters(parameters.tolist()), slopes)
 
     def size(self, parameters: Array) -> tuple[float, NDArray[np.bool_]]:
@@ -98,7 +98,7 @@ class Likelihood:
 
 
 def _powers(kernel: AnyKernel, a: int) -> Array:
-    """Return the derivatives (p, q) of log parameters in `terms` by the kernel's own, whose products the former are."""
+    """Return the derivatives (p, q) of the log parameters of `terms`, which are products of the kernel's, by those."""
 
     def logs(values: Array) -> Array:
         terms = kernel.with_parameters(values.tolist()).terms(a)
@@ -111,19 +111,19 @@ def _powers(kernel: AnyKernel, a: int) -> Array:
 
 
 class Rounds:
-    """The actions and beliefs of a learner's rounds, in a form that does not depend on the parameters of the kernel.
+    """The actions and beliefs of a learner's rounds, in a form independent of the kernel's parameters.
 
-    at : the rounds to take; None for all
+    at : the indices of rounds; None for all
     """
 
     def __init__(self, learner: KernelLearner, at: NDArray[np.intp] | None = None) -> None:
         self.actions = learner.taken  # (u, a)
-        self._place = learner.place if at is None else learner.place[at]  # (t,), each round's row among them
-        pasts = learner.past if at is None else [past.picked(at) for past in learner.past]
+        self._place = learner.place if at is None else learner.place[at]  # (t,), index of each round's action
+        pasts = learner.past if at is None else [past.take(at) for past in learner.past]
         self._contexts = [Embedded(past) for past in pasts]  # one per term of the kernel
 
     def gram(self, kernel: AnyKernel, slopes: bool) -> Gram:
-        """Return K (t, t), and with `slopes` its derivatives by each log parameter of the kernels in `terms`, in order.
+        """Return K (t, t), and with `slopes` its derivatives by each log parameter of the kernels in `terms`.
 
         K is the sum over terms of A * C, entry by entry, with A between the actions and C between the embeddings.
         """
@@ -140,7 +140,7 @@ class Rounds:
 
 
 class Group(NamedTuple):
-    """Consecutive rounds: the components of all their beliefs, and a row of weights over these for each round."""
+    """Consecutive rounds: the components of all their beliefs, and each round's weights on these as a row."""
 
     rounds: slice
     cloud: Cloud
@@ -148,15 +148,15 @@ class Group(NamedTuple):
 
 
 class Embedded:
-    """The embeddings of all rounds under one context kernel, one by one and in groups."""
+    """The embeddings of all rounds under one context kernel, singly and in groups."""
 
     def __init__(self, past: Past) -> None:
         clouds = self._clouds = past.clouds()
         firsts, filled = [0], 0
-        for s, one in enumerate(clouds):
-            if filled and filled + len(one.weights) > MAX_GROUP:
+        for s, cloud in enumerate(clouds):
+            if filled and filled + len(cloud.weights) > MAX_GROUP:
                 firsts, filled = [*firsts, s], 0
-            filled += len(one.weights)
+            filled += len(cloud.weights)
         rounds = [slice(i, j) for i, j in zip(firsts, [*firsts[1:], len(clouds)], strict=True)]
         parts = cut(past.cloud, past.starts[firsts])
         self._groups = [Group(r, part, _weights(clouds[r])) for r, part in zip(rounds, parts, strict=True)]
@@ -183,6 +183,7 @@ class Embedded:
 
 
 def _weights(clouds: Sequence[Cloud]) -> Array | None:
+    """Return the weights of each round as a row over all components, None if each has one component."""
     sizes = [len(cloud.weights) for cloud in clouds]
     if max(sizes) == 1:
         return None
@@ -192,13 +193,13 @@ def _weights(clouds: Sequence[Cloud]) -> Array | None:
 
 
 def _averages(values: Array, left: Group, right: Group) -> Array:
-    """Return the averages over the components of each pair of rounds, from values (..., n, m) of all components."""
+    """Average values (..., n, m) of all pairs of components over the components of each pair of rounds."""
     values = values if left.weights is None else left.weights @ values
     return values if right.weights is None else values @ right.weights.T
 
 
 def _gradient(kernel: Kernel, left: Cloud, right: Cloud) -> Array:
-    """Return the derivatives that the kernel gives, or raise unless there is one for each of its parameters."""
+    """Return the kernel's derivatives; raise ValueError unless there is one for each parameter."""
     out, need = kernel.gradient(left, right), (len(kernel.parameters()), len(left.weights), len(right.weights))
     if out.shape != need:
         must = f"{type(kernel).__name__}: gradient must have shape {need}, one row per parameter"

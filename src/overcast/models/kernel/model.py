@@ -1,4 +1,4 @@
-"""The configuration of the kernelised model."""
+"""The kernelised model (Algorithm 3)."""
 
 from __future__ import annotations
 
@@ -14,28 +14,27 @@ from overcast.models.kernel.untuned import UntunedLearner
 
 @dataclass(frozen=True)
 class KernelModel(Model):
-    """f in the Hilbert space of a kernel, estimated by kernel ridge regression on mean embeddings (Algorithm 3).
+    """Rewards in the Hilbert space of a kernel, by kernel ridge regression on mean embeddings (Algorithm 3).
 
     f-hat_t(x) = k_t(x)^T (K_t + lambda I)^-1 y_t and
     width_t(x)^2 = (s_t(x) - k_t(x)^T (K_t + lambda I)^-1 k_t(x)) / lambda,
     where K_t, k_t and s_t hold inner products of embeddings k_{x,mu} = E_mu[k_{x,c}] (hidden rounds, exact or from L
     samples) and kernel functions k_{x,c} (revealed rounds).
 
-    Without a ridge, the model learns from the rewards: their level, which it takes from y_t, the ridge, and the noise,
-    by which it multiplies the widths. Then the unit and the zero point of rewards do not matter, and widths are
-    standard deviations. Without a kernel, it takes RBF kernels of action and context, and learns one length scale per
-    coordinate; then those of actions and contexts do not matter either.
+    Without a ridge, the model learns the level of rewards, the ridge and the noise: it subtracts the level from y_t and
+    multiplies the widths by the noise. Then the unit and the zero point of rewards do not matter, and widths are
+    standard deviations. Without a kernel, it uses RBF kernels of action and context, and learns one length scale per
+    coordinate; then units and zero points of actions and contexts do not matter either.
 
     A round costs t^2 operations for each action. For thousands of rounds, take `features.Fourier`,
     `QuadratureFourier` or `Nystrom` in a `LinearModel`: their cost is the same in every round.
 
     Parameters
     ----------
-    kernel : of actions and contexts, e.g. `Product(RBF(0.5), RBF(1.0))`; one of vectors is applied to (x, c). None for
-        `Product(RBF(...), RBF(...))` with typical distances as length scales, times factors that make the rewards
-        likelier
-    ridge : lambda > 0. In terms of a Gaussian process: the variance of the noise over that of the prior. None to learn
-        it, and the noise too
+    kernel : kernel of actions and contexts, e.g. `Product(RBF(0.5), RBF(1.0))`; a kernel of vectors takes (x, c). None
+        for `Product(RBF(...), RBF(...))` with typical distances as length scales, times factors fitted to rewards
+    ridge : lambda > 0, in terms of a Gaussian process the variance of the noise over that of the prior. None to learn
+        it and the noise
 
     Examples
     --------
@@ -49,7 +48,7 @@ class KernelModel(Model):
     kernel: AnyKernel | None = None
     ridge: float | None = None
 
-    batch = 10  # each trial keeps a factor of t^2 / 2 numbers
+    batch = 10  # each trial stores a factor of t^2 / 2 numbers
 
     def __post_init__(self) -> None:
         if self.kernel is not None:

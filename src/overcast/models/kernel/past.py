@@ -18,44 +18,44 @@ from overcast.kernels.embeddings import chunks
 
 T = TypeVar("T", bound=np.generic)
 
-# Comparing a belief of n components with t others of n takes t n^2 evaluations of the kernel. Above this number, smooth
-# kernels compare characteristic functions on a grid of frequencies instead, which costs about as much as t evaluations.
+# Comparing a belief of n components with t others of n takes t n^2 evaluations of the kernel. Above this number,
+# smooth kernels compare characteristic functions on a grid of frequencies, at the cost of about t evaluations.
 MAX_DIRECT = 50_000
-# A grid of more numbers than this saves nothing: the contexts have too many dimensions, or too wide a range.
+# Largest grid that saves time; contexts of many dimensions or a wide range need larger ones.
 MAX_SIZE = 8_000
 
-# Standard deviations of a normal component that count as its extent.
+# Extent of a normal component in standard deviations.
 EXTENT = 7.0
 
 
 class Past:
-    """Embedded beliefs in the order of their rounds, and their inner products <mu_s, mu> with another belief."""
+    """The embedded beliefs of past rounds, and their inner products <mu_s, mu> with another belief."""
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
         self._weights, self._centres = np.empty(0), np.empty((0, 0))
         self._cov: Array | None = None
-        self._used = 0  # components in the arrays above; the rest of the arrays is room for more
+        self._used = 0  # number of components in the arrays above, which have spare capacity
         self._starts = np.empty(0, dtype=np.intp)
-        self._kinds: list[int] = []  # of covariance that each belief came with
+        self._kinds: list[int] = []  # the original kind of covariance of each belief
         self._size = 0
         self._grid: Grid | None = None
         self._smooth = True  # whether a grid may help
-        self._latest: tuple[Cloud, Array] | None = None  # the latest belief asked about, and its inner products
+        self._latest: tuple[Cloud, Array] | None = None  # the latest belief, and its inner products
 
     def under(self, kernel: Kernel) -> Past:
-        """Return the same beliefs under a kernel that differs only in its parameters; this one must not go on."""
+        """Return the same beliefs under a kernel with other parameters; this object must not be used again."""
         out = copy.copy(self)
         out.kernel, out._grid, out._smooth, out._latest = kernel, None, True, None
         return out
 
-    def picked(self, rounds: NDArray[np.intp]) -> Past:
+    def take(self, rounds: NDArray[np.intp]) -> Past:
         """Return the beliefs of some rounds."""
         clouds = self.clouds()
         return self.of([clouds[s] for s in rounds])
 
     def of(self, clouds: Sequence[Cloud]) -> Past:
-        """Return other beliefs under the same kernel."""
+        """Embed other beliefs under the same kernel."""
         out = Past(self.kernel)
         for cloud in clouds:
             out.append(cloud)
@@ -68,14 +68,14 @@ class Past:
 
     @property
     def cloud(self) -> Cloud:
-        """The components of all beliefs, one after the other."""
+        """The components of all beliefs, concatenated."""
         cov = None if self._cov is None else self._cov[: self._used]
         return Cloud(self._weights[: self._used], self._centres[: self._used], cov)
 
     def clouds(self) -> list[Cloud]:
-        """Return the beliefs, one by one, each as it came."""
-        found = zip(cut(self.cloud, self.starts), self._kinds, strict=True)
-        return [_of_own_kind(cloud, kind) for cloud, kind in found]
+        """Return the beliefs as a list, each in its original form."""
+        parts = zip(cut(self.cloud, self.starts), self._kinds, strict=True)
+        return [_restore_kind(cloud, kind) for cloud, kind in parts]
 
     def append(self, cloud: Cloud) -> None:
         """Add the belief of the next round."""
@@ -97,7 +97,7 @@ class Past:
         self._kinds.append(kind_of(cloud.cov))
         self._used, self._size = need, self._size + 1
         self._latest = None
-        # The grid follows from the rounds alone, so that questions in between do not change a digit of what is learnt.
+        # The grid depends on the rounds alone, so that questions in between do not change a digit of what is learnt.
         if self._grid is not None and not self._grid.append(cloud):
             self._grid = None
         if self._grid is None and self._smooth and self._used * n > MAX_DIRECT:
@@ -111,7 +111,7 @@ class Past:
         return self.kernel.square(cloud)
 
     def inner(self, cloud: Cloud) -> Array:
-        """Return <mu_s, mu> for all rounds s, shape (t,), in an array that must not change."""
+        """Return <mu_s, mu> for all rounds s, shape (t,), in a cached array, not to be changed."""
         if self._latest is None or self._latest[0] is not cloud:
             grid = self._grid if self._used * len(cloud.weights) > MAX_DIRECT else None
             covered = grid is not None and grid.covers(cloud)
@@ -120,23 +120,23 @@ class Past:
 
     def direct(self, cloud: Cloud) -> Array:
         """Return <mu_s, mu> for all rounds s from every pair of components, shape (t,)."""
-        everything = self.cloud
-        parts = [self.kernel.compare(part, cloud) @ cloud.weights for part in chunks(everything, cloud)]
+        components = self.cloud
+        parts = [self.kernel.compare(part, cloud) @ cloud.weights for part in chunks(components, cloud)]
         by_component = parts[0] if len(parts) == 1 else np.concatenate([np.empty(0), *parts])
         if self._used == self._size:
             return np.asarray(by_component)
-        return np.add.reduceat(by_component * everything.weights, self.starts)
+        return np.add.reduceat(by_component * components.weights, self.starts)
 
 
-def _of_own_kind(cloud: Cloud, kind: int) -> Cloud:
-    """Return a belief without what was added to its covariance for the sake of others (`of_kind`)."""
+def _restore_kind(cloud: Cloud, kind: int) -> Cloud:
+    """Undo `of_kind`: return a belief with a covariance of its original kind."""
     if cloud.cov is None or kind == kind_of(cloud.cov):
         return cloud
     return cloud._replace(cov=np.diagonal(cloud.cov, axis1=1, axis2=2).copy() if kind == 1 else None)
 
 
 def cut(cloud: Cloud, starts: NDArray[np.intp]) -> list[Cloud]:
-    """Return single beliefs from a cloud that holds their components one after the other."""
+    """Split a cloud of concatenated components into single beliefs."""
     ends = np.append(starts, len(cloud.weights))[1:]
     return [cloud.rows(slice(start, end)) for start, end in zip(starts, ends, strict=True)]
 
@@ -152,27 +152,27 @@ class Grid:
         self._low, self._high = low, high
         self._origin = (low + high) / 2.0
         self._steps = [step for step, _ in series]
-        # w and -w give conjugate numbers, so the first dimension keeps only the frequencies from zero on.
+        # w and -w give conjugate numbers, so the first dimension has only frequencies >= 0.
         sides = [np.concatenate([half[:0:-1], half]) for _, half in series]
         sides[0] = series[0][1] * np.where(np.arange(len(series[0][1])) > 0, 2.0, 1.0)
         self._orders = [np.arange(len(side)) - (len(side) // 2 if i else 0) for i, side in enumerate(sides)]
         self._roots = np.sqrt(reduce(np.multiply.outer, sides)).ravel()
         self._coordinates = np.empty((0, 2 * self._roots.size))
         self._size = 0
-        self._latest: tuple[Cloud, Array] | None = None  # a round asks for the same belief several times
+        self._latest: tuple[Cloud, Array] | None = None  # cached, as a round needs it several times
 
     @classmethod
     def around(cls, kernel: Kernel, clouds: Sequence[Cloud]) -> Grid | None:
-        """Return a grid that is wider than the range of these beliefs and holds them; None if it would be too large."""
+        """Return a grid over a wider range than that of these beliefs, with them; None if it would be too large."""
         lows, highs = zip(*map(_range, clouds), strict=True)
         low, high = np.min(lows, axis=0), np.max(highs, axis=0)
         for margin in (0.5, 0.1):
-            room_for = margin * (high - low)
-            series = kernel.series(high - low + 2.0 * room_for)
+            border = margin * (high - low)
+            series = kernel.series(high - low + 2.0 * border)
             if series is None:
                 return None
             if math.prod(2 * len(half) - 1 for _, half in series) <= MAX_SIZE:
-                grid = cls(series, low - room_for, high + room_for)
+                grid = cls(series, low - border, high + border)
                 for cloud in clouds:
                     grid.append(cloud)
                 return grid
@@ -184,7 +184,7 @@ class Grid:
         return bool((low >= self._low).all() and (high <= self._high).all())
 
     def append(self, cloud: Cloud) -> bool:
-        """Add the next belief and return True, or return False if it lies outside the range."""
+        """Add a belief and return True, or return False if it lies outside the range."""
         if not self.covers(cloud):
             return False
         self._coordinates = room(self._coordinates, self._size + 1)
@@ -194,11 +194,11 @@ class Grid:
 
     @property
     def coordinates(self) -> Array:
-        """sqrt(p) times the characteristic functions of the beliefs added, real parts first, (t, 2 f)."""
+        """sqrt(p) times the characteristic functions of the added beliefs, real parts first, (t, 2 f)."""
         return self._coordinates[: self._size]
 
     def inner(self, cloud: Cloud) -> Array:
-        """Return <mu_s, mu> for the beliefs added, (t,)."""
+        """Return <mu_s, mu> for the added beliefs, (t,)."""
         return np.asarray(self.coordinates @ self._coordinates_of(cloud))
 
     def square(self, cloud: Cloud) -> float:
@@ -256,7 +256,7 @@ def _range(cloud: Cloud) -> tuple[Array, Array]:
 
 
 def room(array: NDArray[T], need: int) -> NDArray[T]:
-    """Return the array with room for `need` rows; it at least doubles when it has to grow."""
+    """Return the array with capacity for `need` rows, at least doubled if it must grow."""
     if need <= len(array):
         return array
     out = np.zeros((max(need, 2 * len(array), 16), *array.shape[1:]), dtype=array.dtype)

@@ -1,4 +1,4 @@
-"""The scales of a kernel model, averaged by their evidence: ridge, noise and the level of rewards."""
+"""Estimate the scales of a kernel model, ridge and noise, averaged by their evidence."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from overcast._check import Array
 from overcast.models.prior import LOG_PRIOR, RATIOS, SMALLEST_NOISE
 
-# Rewards, and differences between them, that are smaller than this count as zero: the squares of larger ones, times the
-# smallest share of noise, are numbers above zero.
+# Rewards, and differences between them, below this count as zero, so that their squares times the smallest share of
+# noise do not underflow.
 SMALLEST_SIZE = 1e-152
 
 
@@ -20,8 +20,8 @@ class Scales(NamedTuple):
 
     ridge : lambda, the variance of the noise over that of the prior, tau^2
     noise2 : variance of the noise
-    gamma : the number of parameters that the rewards determine, that of the level included
-    log_evidence : log p of the rewards, up to a constant that neither kernel nor ridge changes
+    gamma : the effective number of parameters determined by rewards, including the level
+    log_evidence : log p of the rewards, up to a constant independent of kernel and ridge
     """
 
     ridge: float
@@ -30,8 +30,8 @@ class Scales(NamedTuple):
     log_evidence: float
 
 
-def averaged(gram: Array, rewards: Array) -> Scales | None:
-    """Return the scales that rewards (t,) with kernel matrix K (t, t) tell; None if all rewards are the same.
+def estimate_scales(gram: Array, rewards: Array) -> Scales | None:
+    """Estimate the scales from rewards (t,) and their kernel matrix K (t, t); return None if all rewards are equal.
 
     y ~ N(m 1, tau^2 (K + lambda I)), where the level m is flat and tau^2 has the prior 1 / tau^2; both are integrated
     out. With M = K + lambda I and Q = y^T M^-1 y - (1^T M^-1 y)^2 / 1^T M^-1 1,
@@ -39,8 +39,8 @@ def averaged(gram: Array, rewards: Array) -> Scales | None:
         log p = -(log det M + log 1^T M^-1 1 + (t - 1) log Q) / 2,
 
     and the variances of prior and noise are tau^2 = Q / (t - 1) and lambda tau^2. The mean of k(x, x), over lambda, is
-    the ratio of signal and noise. It has a prior of its own. Both variances are averaged over a grid of ratios, and
-    their ratio is the ridge.
+    the ratio of signal and noise, which has the prior of `models.prior`. Both variances are averaged over a grid of
+    ratios, and their ratio is the ridge.
     """
     t, size = len(rewards), float(gram.trace()) / len(rewards)
     centred = rewards - rewards.mean()

@@ -1,4 +1,4 @@
-"""The state of the kernelised model without numbers, which learns its scales from the rewards."""
+"""The learner of the kernelised model without a ridge, which learns its scales from the rewards."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ from overcast.models.kernel.learner import View as Embedded
 from overcast.models.kernel.lengths import Lengths
 from overcast.models.kernel.likelihood import Rounds
 from overcast.models.kernel.past import room
-from overcast.models.kernel.scales import SMALLEST_SIZE, averaged
+from overcast.models.kernel.scales import SMALLEST_SIZE, estimate_scales
 from overcast.models.prior import CENTRE
 
 if TYPE_CHECKING:
     from overcast.models.kernel.model import KernelModel
 
-# Scales are learnt anew after every round while there are fewer than YOUNG, then when rounds have grown by GROWTH.
+# Scales are refitted after every round below YOUNG rounds, then whenever their number has grown by GROWTH.
 YOUNG, GROWTH = 10, 1.2
-# Of more rounds than this whose rewards are still to come, the latest count.
+# Number of latest pending rounds in use.
 MOST_AWAITED = 64
 
-View = tuple[Cloud, ...]  # a belief, in the form that each term of the kernel takes whatever its parameters
+View = tuple[Cloud, ...]  # a belief embedded for each term of the kernel, for all parameters
 
 
 class Seen(NamedTuple):
-    """A round to learn from: the vector (a,) of the action, and the belief or the revealed context for each term."""
+    """A round to learn: the vector (a,) of the action, and the embedded belief or revealed context for each term."""
 
     action: Array
     clouds: View
 
 
 class UntunedLearner(KeepsRounds):
-    """A `KernelLearner` of rewards without their level, whose ridge and noise follow from the rewards.
+    """A `KernelLearner` of rewards minus their level, with ridge and noise estimated from the rewards.
 
     y = m + f + noise, where m is flat, f is a Gaussian process with covariance tau^2 k, and tau^2 = noise^2 / lambda.
-    `scales.averaged` gives noise and lambda; between its calls they stay. m has its best value in every round, and the
-    widths include its error. If the model has no kernel, `Lengths` gives one.
+    `scales.estimate_scales` estimates noise and lambda at intervals. m has its best value in every round, and the
+    widths include its error. If the model has no kernel, `Lengths` provides one.
     """
 
     evidence_type = Seen
@@ -60,23 +60,23 @@ class UntunedLearner(KeepsRounds):
         self.model, self._reference_action, self._dim = model, np.asarray(reference[:1]), context_dim
         self._lengths = Lengths(np.asarray(reference), context_dim) if model.kernel is None else None
         #: the rounds so far, and the rewards above `reference`
-        self.inner = self._fresh(1.0)
-        self._rewards = np.empty(0)  # as they came, with room for more
-        self._ones = np.empty(0)  # L^-1 1, with room for more
+        self.inner = self._new_learner(1.0)
+        self._rewards = np.empty(0)  # with spare capacity
+        self._ones = np.empty(0)  # L^-1 1, with spare capacity
         self._reference = 0.0
         self._noise2, self._gamma = 1.0, 0.0
         self._scaled = False  # whether rewards differ, so that they have a scale
-        self._due = 1  # the number of rounds at which scales are learnt anew
-        self._fitted = 0  # the number of rounds when they were last
+        self._due = 1  # the number of rounds at the next fit of scales
+        self._fitted = 0  # the number of rounds at the latest fit
         self._latest: tuple[View, Embedded] | None = None
         self._awaited: tuple[Sequence[Seen], float] | None = None
-        self._told: Awaited | None = None
+        self._information: Awaited | None = None
 
-    def _fresh(self, ridge: float) -> KernelLearner:
-        """Return a learner that has seen nothing, under the present kernel."""
+    def _new_learner(self, ridge: float) -> KernelLearner:
+        """Return a learner without rounds, under the current kernel."""
         out = KernelLearner(replace(self.model, kernel=self._kernel, ridge=ridge), self._reference_action, self._dim)
         if self._lengths is None:
-            out.keep_gram()  # which stays the same whatever the ridge
+            out.keep_gram()  # K does not depend on the ridge
         return out
 
     @property
@@ -117,48 +117,51 @@ class UntunedLearner(KeepsRounds):
     def view(self, beliefs: Beliefs, samples: int | None = None, rng: Any = None) -> View | list[View]:
         embedded = self.inner.view(beliefs, samples, rng)
         if isinstance(embedded, list):
-            return [one.clouds for one in embedded]
+            return [single.clouds for single in embedded]
         self._latest = embedded.clouds, embedded
         return embedded.clouds
 
     def _embedded(self, view: View) -> Embedded:
-        """Return a view under the present kernel, the same object until another is asked for."""
+        """Return a view under the current kernel, cached until another is asked for."""
         if self._latest is None or self._latest[0] is not view:
             self._latest = view, self.inner.embedded(view)
         return self._latest[1]
 
     def estimate(self, points: Points, view: View | list[View]) -> Estimate:
         if isinstance(view, list):
-            means, widths = zip(*(self.estimate(points, one) for one in view), strict=True)
+            means, widths = zip(*(self.estimate(points, single) for single in view), strict=True)
             return Estimate(np.stack(means), np.stack(widths))
-        own = self._embedded(view)
-        mean, width = self.inner.estimate(points, own)
-        rest, squares = self._rest(points, own), width * width
+        embedded = self._embedded(view)
+        mean, width = self.inner.estimate(points, embedded)
+        rest, squares = self._rest(points, embedded), width * width
         if len(self):
             squares += rest * rest * (1.0 / (self.inner.ridge * float(self._whole @ self._whole)))
         if self._awaited is not None:
-            squares = np.maximum(squares - self._awaiting().reduction(points, own, rest) / self.inner.ridge, 0.0)
+            squares = np.maximum(
+                squares - self._awaited_information().reduction(points, embedded, rest) / self.inner.ridge, 0.0
+            )
         mean = self._reference + mean + (self.level - self._reference) * rest
         return Estimate(mean, math.sqrt(self._noise2) * np.sqrt(squares))
 
-    def _rest(self, points: Points, own: Embedded) -> Array:
-        """Return 1 - 1^T (K + lambda I)^-1 k_t(x), the share of the level in the mean of each point, (k,)."""
+    def _rest(self, points: Points, embedded: Embedded) -> Array:
+        """Return 1 - 1^T (K + lambda I)^-1 k_t(x), the weight of the level in each point's mean, (k,)."""
         if not len(self):
             return np.ones(len(points))
-        return np.asarray(1.0 - self._whole @ self.inner.half(points, own))
+        return np.asarray(1.0 - self._whole @ self.inner.half(points, embedded))
 
     def awaiting(self, evidence: Sequence[Seen], share: float = 1.0) -> UntunedLearner:
         out = copy.copy(self)
-        out._awaited, out._told = (evidence[-MOST_AWAITED:], share), None
+        out._awaited, out._information = (evidence[-MOST_AWAITED:], share), None
         return out
 
-    def _awaiting(self) -> Awaited:
-        if self._told is None:
+    def _awaited_information(self) -> Awaited:
+        """Return the information of the pending rounds, cached."""
+        if self._information is None:
             assert self._awaited is not None
             rounds, share = self._awaited
-            own = [Evidence(action, self.inner.embedded(clouds)) for action, clouds in rounds]
-            self._told = Awaited(self.inner, own, share, self._whole)
-        return self._told
+            embedded_rounds = [Evidence(action, self.inner.embedded(clouds)) for action, clouds in rounds]
+            self._information = Awaited(self.inner, embedded_rounds, share, self._whole)
+        return self._information
 
     def evidence(self, points: Points, view: View, index: Index) -> Seen:
         return Seen(np.asarray(points.vectors[int(index)]), view)
@@ -167,9 +170,9 @@ class UntunedLearner(KeepsRounds):
         if len(self) + 1 < self._due:
             self._add(evidence, float(reward))
             return
-        # A fit takes long, and may be interrupted.
-        same = [self.inner.model, self.inner.kernel, *(kernel for term in self.inner._terms for kernel in term)]
-        inner = copy.deepcopy(self.inner, {id(one): one for one in same})
+        # A fit takes long, and an interruption must not leave half a fit.
+        shared = [self.inner.model, self.inner.kernel, *(kernel for term in self.inner._terms for kernel in term)]
+        inner = copy.deepcopy(self.inner, {id(item): item for item in shared})
         before = vars(self) | {"inner": inner, "_lengths": copy.deepcopy(self._lengths)}
         try:
             self._add(evidence, float(reward))
@@ -179,51 +182,51 @@ class UntunedLearner(KeepsRounds):
             raise
 
     def _add(self, evidence: Seen, reward: float) -> None:
-        """Add a round under the present scales."""
-        own, t = Evidence(evidence.action, self._embedded(evidence.clouds)), len(self)
-        inner, reference = (self.inner, self._reference) if t else (self._first(own), reward)
-        inner.learn(own, reward - reference)
+        """Add a round under the current scales."""
+        converted, t = Evidence(evidence.action, self._embedded(evidence.clouds)), len(self)
+        inner, reference = (self.inner, self._reference) if t else (self._first_learner(converted), reward)
+        inner.learn(converted, reward - reference)
         if not t:
             noise2 = reward * reward if abs(reward) > SMALLEST_SIZE else 1.0
             self.inner, self._reference, self._noise2 = inner, reference, noise2
         self._extend(reward)
 
     def _extend(self, reward: float) -> None:
-        """Bring what follows from L up to date with its last row."""
+        """Update rewards, L^-1 1 and gamma for the last row of L."""
         t, (row, pivot) = len(self) - 1, self.inner.factor.last()
         self._rewards, self._ones = room(self._rewards, t + 1), room(self._ones, t + 1)
         self._rewards[t], self._ones[t] = reward, (1.0 - self._ones[:t] @ row) / pivot
         self._gamma += 1.0 - self.inner.ridge / (pivot * pivot)
 
-    def _first(self, own: Evidence) -> KernelLearner:
-        """Return a learner for the first round, with a ridge that suits its k(x, x)."""
-        size = self.inner.square_of(own)
-        return self._fresh(size * math.exp(-CENTRE) if size > 0.0 else 1.0)
+    def _first_learner(self, evidence: Evidence) -> KernelLearner:
+        """Return a learner for the first round, with the prior's ridge for its k(x, x)."""
+        size = self.inner.square_of(evidence)
+        return self._new_learner(size * math.exp(-CENTRE) if size > 0.0 else 1.0)
 
     def _refit(self) -> None:
-        """Learn the scales anew."""
+        """Refit the scales."""
         t, rewards, inner = len(self), self.rewards, self.inner
         self._due = t + 1 if t < YOUNG else math.ceil(GROWTH * t)
         self._latest = None
         if self._lengths is not None:
             self._lengths.fit(inner, rewards)
         gram = self._gram()
-        found, reference = averaged(gram, rewards), float(rewards.mean())
-        ridge = inner.ridge if found is None else found.ridge
-        with suppress(np.linalg.LinAlgError):  # of a kernel that is not positive; the next rounds tell the user
+        scales, reference = estimate_scales(gram, rewards), float(rewards.mean())
+        ridge = inner.ridge if scales is None else scales.ridge
+        with suppress(np.linalg.LinAlgError):  # a kernel that is not positive raises in the next rounds
             self._factorise(gram, ridge, rewards, reference)
             self._fitted = t
-            if found is not None:
-                self._noise2, self._gamma, self._scaled = found.noise2, found.gamma, True
+            if scales is not None:
+                self._noise2, self._gamma, self._scaled = scales.noise2, scales.gamma, True
 
     def _gram(self) -> Array:
-        """Return K (t, t) under the present kernel."""
+        """Return K (t, t) under the current kernel."""
         if self._lengths is None:
             return self.inner.gram
         return Rounds(self.inner).gram(self._lengths.kernel, slopes=False)[0]
 
     def _factorise(self, gram: Array, ridge: float, rewards: Array, reference: float) -> None:
-        """Go on with this ridge, and rewards above `reference`."""
+        """Switch to this ridge, and to rewards above `reference`."""
         model = replace(self.inner.model, kernel=self._kernel, ridge=ridge)
         self.inner = self.inner.under(model, gram, rewards - reference)
         self._reference, self._ones = reference, self.inner.factor.solve(np.ones((len(rewards), 1)))[:, 0]
@@ -239,7 +242,7 @@ class UntunedLearner(KeepsRounds):
             if len(self):
                 self._refit()
             else:
-                self.inner, self._latest = self._fresh(1.0), None
+                self.inner, self._latest = self._new_learner(1.0), None
         except BaseException:
             self.__dict__ = vars(before)
             raise
@@ -262,7 +265,7 @@ class UntunedLearner(KeepsRounds):
 
     def prior(self, points: Points, view: View | list[View]) -> Array:
         if isinstance(view, list):
-            return np.stack([self.prior(points, one) for one in view])
+            return np.stack([self.prior(points, single) for single in view])
         return math.sqrt(self._noise2) * self.inner.prior(points, self._embedded(view))
 
     def noise(self, points: Points, view: View | list[View]) -> Array:
@@ -271,11 +274,13 @@ class UntunedLearner(KeepsRounds):
 
     def draw(self, points: Points, view: View | list[View], rng: Generators) -> Array:
         several = isinstance(view, list)
-        own = [self.inner.embedded(one) for one in view] if isinstance(view, list) else [self._embedded(view)]
-        drawn = self.inner.draw(points, own if several else own[0], rng)
+        embedded = (
+            [self.inner.embedded(single) for single in view] if isinstance(view, list) else [self._embedded(view)]
+        )
+        drawn = self.inner.draw(points, embedded if several else embedded[0], rng)
         if len(self):
             size = 1.0 / math.sqrt(self.inner.ridge * float(self._whole @ self._whole))
-            rest = np.stack([self._rest(points, one) for one in own])
+            rest = np.stack([self._rest(points, single) for single in embedded])
             drawn = drawn + size * float(normals(rng, 1)[0]) * (rest if several else rest[0])
         return math.sqrt(self._noise2) * drawn
 
@@ -285,12 +290,14 @@ class UntunedLearner(KeepsRounds):
         ones = self._whole
         z = self.inner.factor.solve(normals(rng, len(self))[:, None])[:, 0]
 
-        def moved(one: View) -> Array:
-            own = self._embedded(one)
+        def deviation(single: View) -> Array:
+            embedded = self._embedded(single)
             level = float(z @ ones) / float(ones @ ones)
-            return math.sqrt(self._noise2) * (z @ self.inner.half(points, own) + level * self._rest(points, own))
+            return math.sqrt(self._noise2) * (
+                z @ self.inner.half(points, embedded) + level * self._rest(points, embedded)
+            )
 
-        return np.stack([moved(one) for one in view]) if isinstance(view, list) else moved(view)
+        return np.stack([deviation(single) for single in view]) if isinstance(view, list) else deviation(view)
 
     def norm(self, evidence: Seen) -> Array:
         return self.inner.norm(Evidence(evidence.action, self._embedded(evidence.clouds)))
@@ -311,14 +318,14 @@ class UntunedLearner(KeepsRounds):
         self._refit()
 
     def state(self) -> dict[str, Array]:
-        """Return the rounds, and what follows from the rewards of the latest fit; the factor would be t^2 numbers."""
+        """Return the rounds and the scales of the latest fit, as the factor would be t^2 numbers."""
         scales = [self.inner.ridge, self._noise2, self._gamma, self._reference, self._scaled, self._due, self._fitted]
         out = _records.pack([evidence for evidence, _ in self.rounds()])
         out |= {"reward": self.rewards.copy(), "scales": np.array(scales, dtype=float)}
         return out if self._lengths is None else out | self._lengths.state()
 
     def restore(self, state: dict[str, Array]) -> None:
-        """Learn the rounds again, with the scales as they are: at once up to the latest fit, then one by one."""
+        """Relearn the rounds with the stored scales: together up to the latest fit, then one by one."""
         state = dict(state)
         rewards, scales = state.pop("reward"), state.pop("scales")
         if self._lengths is not None:
@@ -331,10 +338,10 @@ class UntunedLearner(KeepsRounds):
         rounds = _records.unpack(Seen, state, len(rewards))
         for evidence in rounds:
             self.check(evidence)
-        self.inner, self._latest, self._reference, self._fitted = self._fresh(ridge), None, reference, int(fitted)
+        self.inner, self._latest, self._reference, self._fitted = self._new_learner(ridge), None, reference, int(fitted)
         for evidence, reward in zip(rounds[: self._fitted], rewards, strict=False):
-            own = Evidence(evidence.action, self.inner.embedded(evidence.clouds))
-            self.inner.remember(own, float(reward) - reference)
+            converted = Evidence(evidence.action, self.inner.embedded(evidence.clouds))
+            self.inner.remember(converted, float(reward) - reference)
         self._rewards, self._ones = np.array(rewards[: self._fitted]), np.empty(0)
         if self._fitted:
             self._factorise(self._gram(), ridge, self._rewards, reference)

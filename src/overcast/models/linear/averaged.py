@@ -1,4 +1,4 @@
-"""Weighted least squares in standard features, averaged over the scales by their evidence: nothing to tune."""
+"""Weighted least squares in standard features, averaged over the scales by their evidence, without tuning."""
 
 from __future__ import annotations
 
@@ -12,33 +12,31 @@ import numpy as np
 from overcast._check import Array
 from overcast._linalg import upper
 from overcast.features.design import Row
-from overcast.features.standard import Frame, Moments, full
+from overcast.features.standard import Frame, Moments, expand_diagonal
 from overcast.models.base import too_large
 from overcast.models.linear.rows import Rows
 from overcast.models.linear.weighted import SCALES, SMALLEST_SIZE, SUMS, Settings, Weighted
 from overcast.models.prior import LOG_PRIOR, RATIOS, SMALLEST_NOISE
 
-# While there are fewer rounds, standard features also follow from the belief that is being decided about.
+# Below this number of rounds, standard features also depend on the belief in question.
 YOUNG = 8
-# kappa over the noise, in units of the residuals: the values that are averaged over; and the standard deviation of the
-# logarithm of kappa beforehand.
+# The grid of kappa over the noise, in units of the residuals; and the prior standard deviation of log kappa.
 KAPPAS = 8.0 ** np.arange(-4, 5)
 KAPPA_SPREAD = 1.5
-# The variances of rounds are trusted beforehand as if they had been right in so many rounds. Leverages count up to
-# MAX_LEVERAGE.
+# Weight of the prior that the variances of rounds are right, in rounds; and the limit of leverages.
 TRUSTED = 100
 MAX_LEVERAGE = 0.9
 
 
 class Averaged(Weighted):
-    """Theta, over standard features, is N(0, rho sigma^2 / d), and flat along what is a constant, or nearly so.
+    """Least squares with the prior N(0, rho sigma^2 / d) on theta over standard features, flat along the constant.
 
     sigma^2 has the prior 1 / sigma^2 and is integrated out. The ratio rho of signal and noise is averaged over a grid
-    by its evidence; theta-hat and `inverse` are mean and covariance of that mixture. kappa is the factor by which the
-    variance that hidden contexts explain differs from what beliefs state. Standard features follow from the
-    actions and from the running moments of the contexts, so that neither units nor zero points matter.
+    by its evidence; theta-hat and `inverse` are mean and covariance of that mixture. kappa is the factor on the
+    variance that beliefs state for hidden contexts. Standard features follow from the actions and the running moments
+    of the contexts, so that neither units nor zero points matter.
 
-    frame : gives standard features for the moments of contexts; None to take the features as they are
+    frame : returns standard features for moments of contexts; None for the features as they are
     """
 
     of_trials = (*SCALES, "kappa", "gamma")
@@ -56,26 +54,26 @@ class Averaged(Weighted):
         super().__init__(shape, settings, aware, leading)
         self._make_frame = frame
         self.frame: Frame | None = None
-        self._products: tuple[Frame, Array] | None = None  # of the entries of the frame's diagonal, and that frame
+        self._products: tuple[Frame, Array] | None = None  # a frame, and the products of its diagonal's entries
         self._base_square = np.zeros(leading)  # sum of y^2 / v
         self.kappa = np.ones(leading)
         self.gamma = np.zeros(leading)
         # Number of beliefs, and mean and variance of the context terms over them.
         self._seen_rounds = 0.0
-        self._unseen: list[Moments] = []  # of rounds that do not count in them yet
+        self._unseen: list[Moments] = []  # of rounds that are not yet included
         self._mean, self._variance = np.zeros((*leading, terms)), np.zeros((*leading, terms))
-        self._framed_mean, self._framed_variance = self._mean, self._variance  # as of the last renewal
+        self._framed_mean, self._framed_variance = self._mean, self._variance  # at the last renewal
         self.theta, self.inverse = np.zeros((*leading, *shape)), np.zeros((*leading, *shape, shape[-1]))
         self.log_det = np.zeros(leading)
         self._refit()
 
     @property
     def young(self) -> bool:
-        """Whether estimates should be made `seeing` the belief that they are about."""
+        """Whether estimates should use `seeing` with their belief."""
         return self._make_frame is not None and self._seen_rounds + len(self._unseen) < YOUNG
 
     def seeing(self, moments: Moments) -> Averaged:
-        """Return this fit with standard features that also follow from the belief with these moments."""
+        """Return this fit with standard features that include a belief with these moments."""
         out = copy.copy(self)
         out._kept = copy.copy(self._kept)
         out._unseen = [*self._unseen, moments]
@@ -92,10 +90,10 @@ class Averaged(Weighted):
         return self.gamma if self.leading else float(self.gamma)
 
     def _sizes(self, reward: float | Array) -> Any:
-        return np.ones(self.leading, dtype=bool)  # beside a constant, any reward may
+        return np.ones(self.leading, dtype=bool)  # any reward may, as the level is free
 
     def _see(self, moments: Moments, rounds: float) -> None:
-        """Add the moments over some beliefs to the running ones."""
+        """Add the moments over some beliefs to the running moments."""
         n = self._seen_rounds + rounds
         share = rounds / n
         away = moments.mean - self._mean
@@ -119,14 +117,14 @@ class Averaged(Weighted):
         if self.young:
             self._pause = 1
 
-    def _seen(self, psi: Array) -> Array:
+    def _standardised(self, psi: Array) -> Array:
         return psi if self.frame is None else self.frame.turn_features(psi)
 
     def _of_rows(self, moment: Array) -> Array:
         if self.frame is None:
             return moment
         matrix, d = self.frame.matrix, len(self.leading) + 1
-        if moment.ndim > d + 1:  # all blocks
+        if moment.ndim > d + 1:  # several blocks
             matrix = matrix[..., None, :] if matrix.ndim == d else matrix[..., None, :, :]
         if self.frame.matrix.ndim == d:
             return np.asarray(moment * (matrix[..., :, None] * matrix[..., None, :]))
@@ -135,7 +133,7 @@ class Averaged(Weighted):
     def _upper_of_rows(self, moment: Array) -> Array:
         if self.frame is None or self.frame.matrix.ndim > 1:
             return super()._upper_of_rows(moment)
-        if self._products is None or self._products[0] is not self.frame:  # every round asks for them
+        if self._products is None or self._products[0] is not self.frame:  # cached, as every round needs them
             self._products = self.frame, upper(np.multiply.outer(self.frame.matrix, self.frame.matrix))
         return upper(moment) * self._products[1]
 
@@ -153,7 +151,7 @@ class Averaged(Weighted):
             self.frame = frame(Moments(self._framed_mean, self._framed_variance))
 
     def _set_frame(self) -> None:
-        """Take standard features from the running moments, and bring sums of earlier rounds to them."""
+        """Update standard features by the running moments, and convert the sums of earlier rounds."""
         self._see_all()
         if self._make_frame is None or not self._seen_rounds:
             return
@@ -164,8 +162,8 @@ class Averaged(Weighted):
         self.frame = new
 
     def _move_sums(self, old: Frame, new: Frame) -> None:
-        """Bring sums over settled rounds from one set of standard features to another."""
-        before, after = (full(frame.matrix, len(self.leading) + 2).swapaxes(-1, -2) for frame in (old, new))
+        """Convert sums over settled rounds from one frame's features to another's."""
+        before, after = (expand_diagonal(frame.matrix, len(self.leading) + 2).swapaxes(-1, -2) for frame in (old, new))
         matrix = np.asarray(np.linalg.solve(before, after), dtype=np.float64).swapaxes(-1, -2)
         if len(self.shape) > 1:
             matrix = matrix[..., None, :, :]
@@ -177,7 +175,7 @@ class Averaged(Weighted):
             self._set_frame()
             rows, rewards, ages = self._rows(), self._kept.rewards, self._ages()
             if self._some_unsized and self._settings.noise is None:
-                self._begin(rewards)
+                self._initialise_noise(rewards)
             spread = np.where(self._sized[..., None], self.of_context(rows), 0.0) if self.aware else 0.0
             v = np.asarray(self.kappa)[..., None] * spread + self.noise2[..., None]
             self._average(rows, rewards, ages / v)
@@ -185,21 +183,21 @@ class Averaged(Weighted):
                 self._learn_kappa(rows, rewards, ages)
             v = np.broadcast_to(self.variance(rows), rewards.shape)
             if self.aware and self._settings.noise is None:
-                self._widen(rows, rewards, ages, v)
+                self._inflate(rows, rewards, ages, v)
             weights = 1.0 / v
         values = (self.theta, self.inverse, self.log_det, self.ridge, self.noise2, weights)
         if not all(np.isfinite(value).all() for value in values):
             raise too_large("LinearModel")
         self._some_unsized = not self._sized.all()
-        self._weigh(weights)
+        self._set_weights(weights)
 
-    def _begin(self, rewards: Array) -> None:
-        """Let widths have the unit of rewards (..., n) in trials where these do not differ enough to give a scale."""
+    def _initialise_noise(self, rewards: Array) -> None:
+        """Set the noise to the size of rewards (..., n) in trials whose rewards do not differ enough to estimate it."""
         size = (rewards**2).sum(axis=-1) / max(rewards.shape[-1], 1)
         self.noise2 = np.where(self._sized, self.noise2, np.where(size > SMALLEST_SIZE, size, 1.0))
 
     def _average(self, rows: Rows, rewards: Array, weights: Array) -> None:
-        """Fit theta and the scales to n rounds with these rewards and weights (..., n), which include the age."""
+        """Fit theta and the scales to n rounds with these rewards and weights (..., n), which include age."""
         g = len(self.leading)  # the axis of the grid, before those of theta
         one = np.zeros((*self.leading, *self.shape)) if self.frame is None else self.frame.one
         constant = np.asarray(one.any(axis=tuple(range(g, one.ndim))))
@@ -220,7 +218,7 @@ class Averaged(Weighted):
         bd, od = bq / den, oq / den
         total = self._sum
         ones = np.maximum(n1[..., None] - total(oq * od), 1e-12 * n1[..., None])  # 1^T K^-1 1, and so on
-        ones = np.where(ones > 0.0, ones, np.inf)  # nothing is known of the constant before the first round
+        ones = np.where(ones > 0.0, ones, np.inf)  # before the first round the constant is unknown
         across_y = y1[..., None] - total(oq * bd)
         left = yy[..., None] - total(bq * bd)
         flat = constant[..., None]
@@ -245,7 +243,7 @@ class Averaged(Weighted):
         theta = bd + mu.reshape(wide) * (one_q - od)
         mean = (share.reshape(wide) * theta).sum(axis=g, keepdims=True)
         variance = ((share * factor).reshape(wide) / den).sum(axis=g)
-        # The mixture's covariance: of each part, of its constant, and between the parts.
+        # The mixture's covariance: within each component, of its constant, and between components.
         root = np.sqrt(share).reshape(wide)
         of_constant = np.where(flat, np.sqrt(share * factor / ones), 0.0).reshape(wide) * (one_q - od)
         away = np.moveaxis(np.concatenate([root * (theta - mean), of_constant], axis=g), g, -2)
@@ -261,9 +259,9 @@ class Averaged(Weighted):
         self._sized = sized
 
     def _centred(self, rows: Rows, rewards: Array, weights: Array, level: Array) -> tuple[Array, Array, Array]:
-        """Return the sums over all rounds of psi psi^T / v, psi y / v and y^2 / v, with y the reward less psi^T level.
+        """Sum psi psi^T / v, psi y / v and y^2 / v over all rounds, with y the reward minus psi^T level.
 
-        level : parameters, in the shape of theta; taken away in time, lest digits cancel
+        level : parameters, in the shape of theta; subtracted first, to lose no digits
         """
         design, target, square = self._summed(rows, rewards - rows.along(level), weights)
         if not np.any(self._base):
@@ -278,8 +276,8 @@ class Averaged(Weighted):
     def _learn_kappa(self, rows: Rows, rewards: Array, ages: Array) -> None:
         """Average kappa, the factor on the variance that beliefs state, and the noise by the evidence in the residuals.
 
-        With v_s = sigma^2 (1 + g q_s), the residuals r_s and the share 1 - h_s of each round that theta leaves to them,
-        sigma^2 has its best value for every g of a grid, and kappa is g sigma^2.
+        With v_s = sigma^2 (1 + g q_s), residuals r_s and leverages h_s, sigma^2 has its best value for every g of a
+        grid, and kappa is g sigma^2.
         """
         q = self.of_context(rows)
         known = self._sized & q.any(axis=-1)
@@ -302,18 +300,18 @@ class Averaged(Weighted):
         self.kappa = np.where(known, (share * kappa).sum(axis=-1), self.kappa)
         self.noise2 = np.where(known, (share * noise2).sum(axis=-1), self.noise2)
 
-    def _widen(self, rows: Rows, rewards: Array, ages: Array, v: Array) -> None:
-        """Widen the covariance of theta if the rounds that determine it err by more than their variances v (..., n).
+    def _inflate(self, rows: Rows, rewards: Array, ages: Array, v: Array) -> None:
+        """Inflate the covariance of theta if residuals exceed the variances v (..., n), weighted by leverage.
 
-        With leverages h_s, r_s^2 / (v_s (1 - h_s)) is one on average. Weights 1 / v_s favour rounds whose variance came
-        out too small, so its mean, weighed by leverage, may be larger.
+        With leverages h_s, r_s^2 / (v_s (1 - h_s)) is one on average. Weights 1 / v_s favour rounds with an
+        underestimated variance, so its mean weighted by leverage may be larger.
         """
         leverage = np.clip(ages * rows.quadratic(self.inverse) / v, 0.0, MAX_LEVERAGE)
         errors = (rewards - rows.along(self.theta)) ** 2 * ages / v / (1.0 - leverage)
         weight = leverage.sum(axis=-1)
-        found = (leverage * errors).sum(axis=-1) / np.where(weight > 0.0, weight, 1.0)
+        ratio = (leverage * errors).sum(axis=-1) / np.where(weight > 0.0, weight, 1.0)
         rounds = rewards.shape[-1]
-        factor = np.maximum((rounds * found + TRUSTED) / (rounds + TRUSTED), 1.0)
+        factor = np.maximum((rounds * ratio + TRUSTED) / (rounds + TRUSTED), 1.0)
         self.inverse = self.inverse * self._per_matrix(np.where(self._sized, factor, 1.0))
 
     def _sum(self, values: Array) -> Array:
@@ -340,25 +338,25 @@ class Averaged(Weighted):
         return (*super()._lasting, "_seen_rounds", "_mean", "_variance", "_framed_mean", "_framed_variance")
 
     def state(self) -> dict[str, Array]:
-        # Rounding depends on which moments are added at once: those that are not added yet stay on their own.
+        # Rounding depends on which moments are added together, so pending ones are stored separately.
         unseen = np.array(self._unseen) if self._unseen else np.empty((0, 2, *self._mean.shape))
         return super().state() | {"unseen": unseen}
 
     def _restored(self, state: dict[str, Array]) -> dict[str, Array]:
-        found = super()._restored({name: array for name, array in state.items() if name != "unseen"})
+        arrays = super()._restored({name: array for name, array in state.items() if name != "unseen"})
         if "unseen" not in state or state["unseen"].shape[1:] != (2, *self._mean.shape):
             raise ValueError(f"Averaged: unseen must have shape (n, 2, {self._mean.shape[-1]}), got others")
-        return found | {"unseen": state["unseen"]}
+        return arrays | {"unseen": state["unseen"]}
 
     def restore(self, state: dict[str, Array]) -> None:
         super().restore(state)
-        self._unseen = [Moments(*both) for both in np.array(state["unseen"], dtype=np.float64)]
+        self._unseen = [Moments(*pair) for pair in np.array(state["unseen"], dtype=np.float64)]
         self._seen_rounds = float(self._seen_rounds)
         if self._make_frame is not None and self._seen_rounds:
             self.frame = self._make_frame(Moments(self._framed_mean, self._framed_variance))
 
 
 def _mean(values: Array, weights: Array) -> Array:
-    """Return the weighted mean along the last axis; 0 of nothing."""
+    """Return the weighted mean along the last axis, 0 if it is empty."""
     total = weights.sum(axis=-1)
     return np.asarray((values * weights).sum(axis=-1) / np.where(total > 0.0, total, 1.0))

@@ -1,4 +1,4 @@
-"""The contract of a fit: rows and rewards in, theta-hat and its uncertainty out."""
+"""The contract of a fit: from rows and rewards to theta-hat and its uncertainty."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from overcast._linalg import Indices, apply
 from overcast.features.design import Row
 from overcast.features.standard import Frame, Moments
 
-# Least share of a direction's precision that comes from data; less is lost in rounding.
+# Smallest share of a direction's precision by data that exceeds rounding.
 MIN_SHARE = 1e-8
 
 
 class Fit(ABC):
-    """A linear regression that grows by one row at a time. It knows nothing of beliefs, actions or feature maps.
+    """A linear regression that adds one row at a time. It knows nothing of beliefs, actions or feature maps.
 
     theta has the axes `leading`, () or (r,) for r trials that share only the number of rounds, and then the axes
     `shape`: (d,), or (blocks, d) if the features of a row are zero outside of one block. Matrices over theta have one
@@ -31,7 +31,7 @@ class Fit(ABC):
     inverse: Array
     #: log(det V_t / det V_0), (...)
     log_det: float | Array
-    #: the precision of theta before the first row, lambda, (...)
+    #: the prior precision of theta, lambda, (...)
     ridge: float | Array
     #: the variance of the noise of rewards, which sets the unit of `inverse`, (...)
     noise2: float | Array = 1.0
@@ -49,20 +49,20 @@ class Fit(ABC):
         """Add an observation; if numbers overflow, raise ValueError and change nothing."""
 
     def add_all(self, rows: Row, rewards: Array) -> None:
-        """Add observations in order: rows with a leading axis n, rewards (n,); if this raises, some may stay."""
+        """Add observations in order: rows with a leading axis n, rewards (n,); an error may leave some added."""
         for row, reward in zip(rows.split(), rewards.tolist(), strict=True):
             self.add(row, reward)
 
     @abstractmethod
     def with_blocks(self, of: Indices, frame: Callable[[Moments], Frame]) -> Self:
-        """Return this fit with other blocks, of which block i continues block of[i], or knows nothing if that is -1.
+        """Return this fit with other blocks: block i continues block of[i], or is new if that is -1.
 
-        frame : gives standard features with that many blocks
+        frame : returns standard features with that many blocks
         """
 
     @abstractmethod
     def half(self) -> Array:
-        """Return A with A A^T = `inverse`; it depends on the observations alone, whenever they were factorised."""
+        """Return A with A A^T = `inverse`, which depends on the observations alone, not on past factorisations."""
 
     @abstractmethod
     def distance(self, theta: Array) -> Array:
@@ -70,7 +70,7 @@ class Fit(ABC):
 
     @abstractmethod
     def merge(self, other: Self) -> None:
-        """Add the observations of another fit of the same settings."""
+        """Add the observations of another fit with the same settings."""
 
     @abstractmethod
     def state(self) -> dict[str, Array]:
@@ -78,11 +78,11 @@ class Fit(ABC):
 
     @abstractmethod
     def restore(self, state: dict[str, Array]) -> None:
-        """Take over the state of another fit; raise ValueError if it has other arrays or shapes."""
+        """Restore the state of a fit; raise ValueError for other arrays or shapes."""
 
     @property
     def scales(self) -> tuple[float | None, float | None]:
-        """Noise and ridge of a single fit, each None if it is unknown; least squares with a ridge know no noise."""
+        """Noise and ridge of a single fit, each None if unknown; plain ridge regression knows no noise."""
         return None, float(self.ridge)
 
     @property
@@ -90,38 +90,40 @@ class Fit(ABC):
         """Whether `noise2` is given or was learnt from rewards, (...)."""
         return True
 
-    #: turns features into those that theta is about; None if they are the same
+    #: converts features to standard ones; None without standard features
     frame: Frame | None = None
-    #: the factor by which the variance that beliefs state counts, (...)
+    #: the factor on the variance that beliefs state, (...)
     kappa: float | Array = 1.0
 
     @property
     def young(self) -> bool:
-        """Whether estimates should be made `seeing` the belief that they are about."""
+        """Whether estimates should use `seeing` with their belief."""
         return False
 
     def seeing(self, moments: Moments) -> Fit:
-        """Return this fit as it is in the light of the belief with these moments."""
+        """Return this fit with standard features that include a belief with these moments."""
         return self
 
     def awaiting(self, rows: Sequence[Row], share: float) -> Fit:
-        """Return this fit as if a share of these rows had come, with rewards as expected: theta stays, its covariance
-        shrinks. Least squares with a ridge know no noise, and stay as they are."""
+        """Return this fit as if a share of these rows had come with their expected rewards.
+
+        Theta stays, and its covariance shrinks. Plain ridge regression knows no noise, and returns itself.
+        """
         return self
 
     @property
     def even_variance(self) -> float | Array | None:
-        """`Learner.even_variance`, (...); None if unknown."""
+        """See `Learner.even_variance`, (...); None if unknown."""
         return None
 
     @property
     def residual_share(self) -> float | Array | None:
-        """1 - gamma / t (`Learner.residual_share`), (...); None if unknown."""
+        """1 - gamma / t, see `Learner.residual_share`, (...); None if unknown."""
         return None
 
     @property
     def prior(self) -> Array:
-        """The covariance of theta before the first row, (..., *shape, d)."""
+        """The prior covariance of theta, (..., *shape, d)."""
         prior = self._eye / self._per_matrix(self.ridge)
         return np.broadcast_to(prior, (*self.leading, *self.shape, self.shape[-1]))
 
@@ -135,7 +137,7 @@ class Fit(ABC):
         return apply(self.half(), z)
 
     def perturb(self, z: Array) -> Array:
-        """Return A (I - lambda A^T A)^1/2 z: in law V^-1 sum_s psi_s z_s with standard normal z and z_s.
+        """Return A (I - lambda A^T A)^1/2 z, which for standard normal z has the law of V^-1 sum_s psi_s z_s.
 
         Both have the covariance V^-1 (V - lambda I) V^-1. The symmetric root is unique, and its eigenvalues lie between
         zero, in directions that no observation has, and one, in directions where the ridge is negligible.
@@ -146,16 +148,16 @@ class Fit(ABC):
         return apply(A, apply(Q, root * apply(Q.swapaxes(-1, -2), z)))
 
     def _at(self, row: Row) -> tuple[Any, ...]:
-        """Return the index of the part of theta that a row is about: all of it, or one block per trial."""
+        """Return the index of a row's part of theta: all of it, or one block per trial."""
         if row.block is None:
             return ()
         return (*self._trials, row.block) if self._trials else (int(row.block),)
 
     def _per_matrix(self, value: float | Array) -> Array:
-        """Return one number per trial, (...), with axes added so that it multiplies matrices over theta."""
+        """Add axes to one number per trial, (...), so that it multiplies matrices over theta."""
         value = np.asarray(value)
         return value.reshape(value.shape + (1,) * (len(self.shape) + 1)) if value.ndim else value
 
     def _total(self, by_block: Array) -> Array:
-        """Return the sum over blocks, from (..., blocks) to (...), if there are blocks."""
+        """Sum over blocks, from (..., blocks) to (...), if there are blocks."""
         return by_block.sum(axis=-1) if len(self.shape) > 1 else by_block

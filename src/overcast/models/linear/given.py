@@ -10,21 +10,20 @@ from overcast._check import Array
 from overcast._linalg import apply, at_most
 from overcast.models.base import too_large
 from overcast.models.linear.rows import Rows, inverse_and_log_det
-from overcast.models.linear.weighted import SMALLEST_SIZE, Settings, Weighted, picked
+from overcast.models.linear.weighted import SMALLEST_SIZE, Settings, Weighted, where_trials
 from overcast.models.prior import SMALLEST_NOISE
 
-# A renewal takes SWEEPS fixed-point steps while there are fewer rounds than twice the parameters; later, one step from
-# the last weights.
+# Fixed-point steps of a renewal with fewer rounds than twice the parameters; later it takes one.
 SWEEPS = 3
-# The guess of the noise before the first reward counts as this many rounds: enough to start from.
+# Weight of the initial guess of the noise, in rounds.
 PRIOR = 1e-3
-# Sums of squares lose twice the digits. If an entry of the inverse, with columns scaled to unit length, exceeds this,
-# the rounds themselves are factorised.
+# Sums of squares lose twice the digits. If an entry of the inverse, with columns of unit length, exceeds this, the
+# rounds themselves are factorised.
 MAX_CONDITION = 1e9
 
 
 class Given(Weighted):
-    """P_0 = ridge I. The noise, if it is not given, maximises the evidence, by MacKay's fixed point:
+    """Weighted least squares with P_0 = ridge I. An unknown noise maximises the evidence, by MacKay's fixed point:
 
     sigma^2 <- sigma^2 sum_s (r_s / v_s)^2 / sum_s (1 - h_s) / v_s    with residuals r_s and leverages h_s
     """
@@ -39,7 +38,7 @@ class Given(Weighted):
 
     @property
     def used(self) -> float | Array:
-        if self.inverse.ndim == 2:  # every round asks for it, and plain numbers cost a fraction of arrays without axes
+        if self.inverse.ndim == 2:  # used in every round, where floats cost a fraction of 0-d arrays
             return max(self._parameters - float(self.ridge) * float(self.inverse.trace()), 0.0)
         trace = self._total(self.inverse.trace(axis1=-2, axis2=-1))
         return np.maximum(self._parameters - self.ridge * trace, 0.0)
@@ -47,20 +46,20 @@ class Given(Weighted):
     def _refit(self) -> None:
         rows, rewards, ages = self._kept.rows(), self._kept.rewards, self._ages()
         if not len(ages):
-            return  # what is known before the first round stays
+            return  # keep the prior
         learn_noise = self._settings.noise is None
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             size = (rewards**2).mean(axis=-1)
             sized = size > SMALLEST_SIZE
             size = np.where(sized, size, 1.0)
             if self._some_unsized:
-                self._begin(size)
+                self._initialise_noise(size)
             weights = 1.0 / self.variance(rows)
             self._solve(rows, rewards, ages * weights)
             sweeps = SWEEPS if len(ages) < 2 * self._parameters else 1
             for _ in range(sweeps if self.aware or learn_noise else 0):
                 if learn_noise:
-                    share = weights * self.noise2[..., None]  # of the noise in the variance of a round
+                    share = weights * self.noise2[..., None]  # share of the noise in the variance of a round
                     residuals = share * (rewards - rows.along(self.theta))
                     free = share * (1.0 - ages * weights * rows.quadratic(self.inverse))
                     noise2 = ((residuals**2) @ ages + PRIOR * size) / (free @ ages + PRIOR)
@@ -71,22 +70,22 @@ class Given(Weighted):
             raise too_large("LinearModel")
         self._sized = self._sized | sized
         self._some_unsized = not self._sized.all()
-        self._weigh(weights)
+        self._set_weights(weights)
 
-    def _begin(self, size: Array) -> None:
-        """Start from this variance of the noise in trials that no reward has given a scale yet."""
+    def _initialise_noise(self, size: Array) -> None:
+        """Set the noise to this variance in trials whose rewards have given no scale yet."""
         fresh = ~self._sized
         if self._settings.noise is None:
             self.noise2 = np.where(fresh, size, self.noise2)
-        self.theta = picked(fresh, np.zeros_like(self.theta), self.theta)
-        self.inverse = picked(fresh, self.prior, self.inverse)
+        self.theta = where_trials(fresh, np.zeros_like(self.theta), self.theta)
+        self.inverse = where_trials(fresh, self.prior, self.inverse)
 
     def _solve(self, rows: Rows, rewards: Array, weights: Array) -> None:
-        """Fit theta to n rounds with these rewards and weights (..., n), which include the age."""
+        """Fit theta to n rounds with these rewards and weights (..., n), which include age."""
         design, target = rows.sums(rewards, weights)
         target = self._base_target + target
         precision = self._base + design + self._per_matrix(self.ridge) * self._eye
-        # With columns scaled to unit length, features of very different size do no harm.
+        # Columns of unit length make features of very different size harmless.
         length = np.sqrt(precision.diagonal(axis1=-2, axis2=-1))
         lengths = length[..., :, None] * length[..., None, :]
         inverse, log_det = inverse_and_log_det(precision / lengths)

@@ -1,4 +1,4 @@
-"""The learner of the linear model: a design, which knows beliefs and features, and a fit, which knows rewards."""
+"""The learner of the linear model: a design for beliefs and features, and a fit of rewards."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from overcast.features.disjoint import DisjointDesign
 from overcast.models.base import Estimate, LastingLearner, Parameters, normals, too_large
 from overcast.models.linear.fit import Fit
 
-# BLAS takes several threads for products of matrices from about so many multiplications on, and for a matrix and a
-# vector from about so many numbers on.
+# BLAS uses several threads from about so many multiplications on in products of matrices, and from about so many
+# numbers on in products of a matrix and a vector.
 MATRICES, VECTORS = 100_000, 2_500
 # Variances of larger context terms would overflow.
 MAX_SQUARE = 1e300
-# Most numbers in the evidence that is made at once.
+# Most numbers in stacked evidence.
 STACKED = 1_000_000
 
 
@@ -36,7 +36,7 @@ class LinearLearner(LastingLearner):
     def __init__(self, design: Design, fit: Fit) -> None:
         self.design, self.fit, self.leading = design, fit, fit.leading
         d = design.shape[-1]
-        self._last: tuple[View, Fit] | None = None  # the latest view, and the fit for decisions about it
+        self._last: tuple[View, Fit] | None = None  # the latest view and its fit
         self._awaited: tuple[Sequence[Row], float] | None = None
         if design.stacks:
             self.stack = max(1, STACKED // (d * d if fit.aware else d))
@@ -52,20 +52,20 @@ class LinearLearner(LastingLearner):
         return self.design.view(beliefs, samples, rng)
 
     def estimate(self, points: DesignPoints, view: View) -> Estimate:
-        if self._apart(view):
-            each = [self.estimate(points, one) for one in view.each()]
+        if self._needs_separate_fits(view):
+            each = [self.estimate(points, single) for single in view.each()]
             means, widths = zip(*each, strict=True)
             return Estimate(np.stack(means), np.stack(widths))
-        fit, view = self._seeing(view)
+        fit, view = self._fit_and_view(view)
         mean, square = points.mean_and_square(view, fit.theta, fit.inverse)
         return Estimate(mean, root(square))
 
-    def _apart(self, view: View) -> bool:
-        """Return whether each of several beliefs has a fit of its own, so that they must be asked about one by one."""
+    def _needs_separate_fits(self, view: View) -> bool:
+        """Return whether several beliefs need separate fits, and so separate questions."""
         return self.fit.young and len(view.beliefs.leading) > len(self.leading)
 
-    def _seeing(self, view: View) -> tuple[Fit, View]:
-        """Return the fit for decisions about a belief, and the belief's view in the fit's features."""
+    def _fit_and_view(self, view: View) -> tuple[Fit, View]:
+        """Return the fit for questions about a belief, and the view in the fit's features."""
         fit = self.fit
         if fit.young or self._awaited is not None:
             if self._last is None or self._last[0] is not view:
@@ -88,7 +88,7 @@ class LinearLearner(LastingLearner):
 
     def evidence(self, points: DesignPoints, view: View, index: Index) -> Row:
         row = points.row(view, index, self.fit.aware)
-        # A decision that cannot be learnt is not made.
+        # A decision that could not be learnt must not be made.
         sound = row.psi.ndim > 1 or (_finite(row.psi) and (row.cov is None or _finite(row.cov)))
         if sound and row.seen is not None and row.psi.ndim == 1:
             mean, variance = row.seen
@@ -137,13 +137,14 @@ class LinearLearner(LastingLearner):
 
     @property
     def theta(self) -> Array:
-        """theta-hat of all blocks, shape (..., d), over the map's own features, in an array of its own."""
+        """A copy of theta-hat of all blocks, shape (..., d), in terms of the map's features."""
         theta, to_standard = self.fit.theta, self.design.coefficients(self.fit.frame)
         if to_standard is not None:
-            theta = theta @ to_standard if self.fit.theta.ndim == 1 else self._own(theta, to_standard)
+            theta = theta @ to_standard if self.fit.theta.ndim == 1 else self._from_standard(theta, to_standard)
         return theta.reshape(*self.fit.leading, -1).copy()
 
-    def _own(self, theta: Array, to_standard: Array) -> Array:
+    def _from_standard(self, theta: Array, to_standard: Array) -> Array:
+        """Convert theta (..., *shape) over standard features to the map's features."""
         if len(self.fit.shape) > 1:
             to_standard = to_standard[..., None, :, :]
         return (theta[..., None, :] @ to_standard)[..., 0, :]
@@ -153,16 +154,16 @@ class LinearLearner(LastingLearner):
         return Parameters(*self.fit.scales, dict(zip(self.design.names, self.theta.tolist(), strict=True)))
 
     def prior(self, points: DesignPoints, view: View) -> Array:
-        if self._apart(view):
-            return np.stack([self.prior(points, one) for one in view.each()])
-        fit, view = self._seeing(view)
+        if self._needs_separate_fits(view):
+            return np.stack([self.prior(points, single) for single in view.each()])
+        fit, view = self._fit_and_view(view)
         return root(points.quadratic(view, fit.prior))
 
     def noise(self, points: DesignPoints, view: View) -> Array:
-        """Return the standard deviations; before any reward, the noise is taken to be as strong as the signal."""
-        if self._apart(view):
-            return np.stack([self.noise(points, one) for one in view.each()])
-        fit, _ = self._seeing(view)
+        """Return the standard deviations; before any reward, the noise counts as strong as the signal."""
+        if self._needs_separate_fits(view):
+            return np.stack([self.noise(points, single) for single in view.each()])
+        fit, _ = self._fit_and_view(view)
         variance = np.asarray(fit.noise2)[..., None]
         if not np.all(fit.scaled):
             signal = (self.prior(points, view) ** 2).mean(axis=-1, keepdims=True)
@@ -175,21 +176,21 @@ class LinearLearner(LastingLearner):
 
     def draw(self, points: DesignPoints, view: View, rng: Generators) -> Array:
         z = self._normals(rng)
-        return self._moved(points, view, lambda fit: fit.draw(z))
+        return self._along(points, view, lambda fit: fit.draw(z))
 
     def perturb(self, points: DesignPoints, view: View, rng: Generators) -> Array:
         z = self._normals(rng)
-        return self._moved(points, view, lambda fit: fit.perturb(z))
+        return self._along(points, view, lambda fit: fit.perturb(z))
 
-    def _moved(self, points: DesignPoints, view: View, theta: Callable[[Fit], Array]) -> Array:
-        """Return psi^T theta of all points, for the theta that a fit gives."""
-        if self._apart(view):
-            return np.stack([self._moved(points, one, theta) for one in view.each()])
-        fit, view = self._seeing(view)
+    def _along(self, points: DesignPoints, view: View, theta: Callable[[Fit], Array]) -> Array:
+        """Return psi^T theta of all points, where theta is a function of the fit."""
+        if self._needs_separate_fits(view):
+            return np.stack([self._along(points, single, theta) for single in view.each()])
+        fit, view = self._fit_and_view(view)
         return points.along(view, theta(fit))
 
     def _normals(self, rng: Generators) -> Array:
-        """Return standard normal numbers in the shape of theta."""
+        """Draw standard normal numbers in the shape of theta."""
         return normals(rng, math.prod(self.fit.shape)).reshape(self.fit.theta.shape)
 
     def norm(self, evidence: Row) -> Array:
@@ -199,9 +200,11 @@ class LinearLearner(LastingLearner):
         to_standard = self.design.coefficients(self.fit.frame)
         if to_standard is not None:
             *blocks, d = self.fit.shape
-            own = np.broadcast_to(theta, (*self.fit.leading, theta.shape[-1])).reshape(*self.fit.leading, *blocks, d, 1)
+            error_side = np.broadcast_to(theta, (*self.fit.leading, theta.shape[-1])).reshape(
+                *self.fit.leading, *blocks, d, 1
+            )
             matrix = to_standard.swapaxes(-1, -2)
-            solved = np.linalg.solve(matrix[..., None, :, :] if blocks else matrix, own)
+            solved = np.linalg.solve(matrix[..., None, :, :] if blocks else matrix, error_side)
             theta = np.asarray(solved, dtype=np.float64).reshape(*self.fit.leading, -1)
         return self.fit.distance(theta)
 
@@ -229,5 +232,5 @@ class LinearLearner(LastingLearner):
 
 
 def _finite(values: Array) -> bool:
-    """Return whether all numbers are finite; BLAS tells it of most arrays in a tenth of the time."""
+    """Return whether all numbers are finite; one BLAS product decides it for most arrays in a tenth of the time."""
     return math.isfinite(ddot(values, values)) or bool(np.isfinite(values).all())

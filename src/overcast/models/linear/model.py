@@ -18,31 +18,32 @@ from overcast.models.linear.learner import LinearLearner
 from overcast.models.linear.ridge import Ridge
 from overcast.models.linear.weighted import Settings
 
-# Most features, per block, for which the covariance of every round is kept; with more, all rounds weigh the same.
+# Most features per block with the default weights="variance", which stores a covariance for every round.
 MAX_AWARE = 256
 
 
 @dataclass(frozen=True)
 class LinearModel(Model):
-    """f(x, c) = phi(x, c)^T theta, estimated by least squares.
+    """Linear rewards f(x, c) = phi(x, c)^T theta, estimated by least squares.
 
     With psi_s the expected (or sampled) feature of a hidden round (Algorithm 1) and phi(x_s, c_s) of a revealed one
     (Algorithm 2), theta-hat = P^-1 sum_s psi_s y_s / v_s where P = ridge I + sum_s psi_s psi_s^T / v_s. If only
-    the ridge is given, this is the paper's estimate: v_s = 1, and P is its V_t. Without a ridge, the model learns all
-    from the rewards: the variance v_s = kappa theta^T Cov_mu(phi) theta + noise^2 of every round, and the strength of
-    the signal, averaged by its evidence, in standard features. Then units and zero points of actions, contexts and
-    rewards do not matter, and widths are standard deviations (`docs/notation.md`).
+    the ridge is given, this is the paper's estimate: v_s = 1, and P is its V_t. Without a ridge, the model learns
+    everything from the rewards, in standard features: the variance v_s = kappa theta^T Cov_mu(phi) theta + noise^2 of
+    every round, and the strength of the signal, averaged by its evidence. Then units and zero points of actions,
+    contexts and rewards do not matter, and widths are standard deviations (`docs/notation.md`).
 
     Parameters
     ----------
     features : phi
     ridge : lambda > 0, or None to learn it
-    weights : "equal" to weigh all rounds equally, "variance" to weigh each round by how uncertain its context was,
-        which takes d^2 / 2 numbers per round; None is "equal" if the ridge is given or d is above 256, else "variance"
+    weights : "equal" to weigh all rounds equally, "variance" to weigh each round by the variance of its reward under
+        the belief, which takes d^2 / 2 numbers per round; None is "equal" if the ridge is given or d is above 256,
+        else "variance"
     noise : standard deviation of the noise of rewards; None to learn it. If the ridge is given and the weights are
         equal, None means 1: noise then only sets the unit of the widths
-    discount : factor by which every round shrinks the weight of all earlier rounds, for a world that changes
-    window : number of the latest rounds that count, for a world that changes; None for all
+    discount : factor on the weight of all earlier rounds in every round, for a nonstationary world
+    window : number of the latest rounds in use, for a nonstationary world; None for all
 
     Examples
     --------
@@ -73,11 +74,11 @@ class LinearModel(Model):
         if self.weights is not None and str(self.weights) not in ("equal", "variance"):
             raise ValueError(f"LinearModel: weights must be 'equal' or 'variance', got {_check.short(self.weights)}")
         if not self.plain:
-            object.__setattr__(self, "batch", 50)  # fewer, because all rounds are kept in order to weigh them anew
+            object.__setattr__(self, "batch", 50)  # fewer, because all rounds are stored for reweighting
 
     @cached_property
     def plain(self) -> bool:
-        """Whether this is the paper's least squares, which learns nothing but theta."""
+        """Whether this is the paper's least squares, which learns theta alone."""
         given = self.ridge is not None and self.weights != "variance"
         return given and self.noise is None and self.discount is None and self.window is None
 

@@ -16,20 +16,20 @@ from overcast.features.standard import Frame, Moments
 from overcast.models.base import restored, too_large
 from overcast.models.linear.fit import Fit
 
-# Every rank-one update of V^-1 adds a rounding error, and loses digits as V grows between two factorisations.
-# Factorising again after this many updates, or once det V has grown by this much, keeps the drift below 1e-8.
+# Rank-one updates of V^-1 accumulate rounding errors and lose digits as V grows. Factorising again after this many
+# updates, or once det V has grown by this much, keeps the drift below 1e-8.
 REFRESH_EVERY = 512
 MAX_GROWTH = math.log(1e6)
-# psi^T V^-1 psi is off by up to |psi|^2 / lambda rounding errors; features larger than this are factorised at once.
+# psi^T V^-1 psi is off by up to |psi|^2 / lambda rounding errors; larger features are factorised immediately.
 MAX_SIZE = 1e6
 
 
 class Ridge(Fit):
-    """theta-hat = V^-1 sum_s psi_s y_s with V = lambda I + sum_s psi_s psi_s^T.
+    """Ridge regression: theta-hat = V^-1 sum_s psi_s y_s with V = lambda I + sum_s psi_s psi_s^T.
 
     V itself is never formed: `root` is a triangular R with R^T R = sum_s psi_s psi_s^T up to the last factorisation,
-    which holds twice the digits, and `rows` holds the observations since then. The root of a block takes every row at
-    once, so that blocks have no such rows.
+    which holds twice the digits, and `rows` holds the observations since then. The root of a block is updated with
+    every row, so blocks have no such rows.
 
     Examples
     --------
@@ -46,9 +46,10 @@ class Ridge(Fit):
         self.ridge = ridge
         d = shape[-1]
         self._rows = np.empty((*leading, *shape[:-1], 0, d))  # room for observations since the last factorisation
-        self._take(solve(np.zeros((*leading, *shape, d)), np.zeros((*leading, *shape)), ridge))
+        self._set_solution(solve(np.zeros((*leading, *shape, d)), np.zeros((*leading, *shape)), ridge))
 
-    def _take(self, solution: Solution) -> None:
+    def _set_solution(self, solution: Solution) -> None:
+        """Replace the fit by a factorised one."""
         self.root, self.target, self.inverse, self.theta, self._log_dets = solution
         self.log_det = self._total(self._log_dets)
         self._known_log_det = self.log_det
@@ -97,11 +98,13 @@ class Ridge(Fit):
         """Add observations by one factorisation, or one for each block."""
         psi, block = rows.psi, rows.block
         if block is None:
-            self._take(solve(np.concatenate([self.root, self.rows, psi]), self.target + rewards @ psi, self.ridge))
+            self._set_solution(
+                solve(np.concatenate([self.root, self.rows, psi]), self.target + rewards @ psi, self.ridge)
+            )
             return
         for b in np.unique(block):
-            own = block == b
-            self._set_block((int(b),), psi[own], rewards[own] @ psi[own])
+            mask = block == b
+            self._set_block((int(b),), psi[mask], rewards[mask] @ psi[mask])
 
     def with_blocks(self, of: Indices, frame: Callable[[Moments], Frame]) -> Ridge:
         out = Ridge((len(of), self.shape[-1]), self.ridge)
@@ -113,7 +116,7 @@ class Ridge(Fit):
 
     def _factorise(self, psi: Array, reward: float | Array) -> None:
         rows = np.concatenate([self.root, self.rows, psi[..., None, :]], axis=-2)
-        self._take(solve(rows, self.target + psi * np.asarray(reward)[..., None], self.ridge))
+        self._set_solution(solve(rows, self.target + psi * np.asarray(reward)[..., None], self.ridge))
 
     def _add_to_block(self, row: Row, reward: float | Array) -> None:
         psi, at = row.psi, self._at(row)
@@ -122,13 +125,13 @@ class Ridge(Fit):
         width2 = dot(psi, u)
         before = self._log_dets[at]
         log_det = before + np.log1p(width2)
-        with np.errstate(invalid="ignore"):  # of numbers that are too large, which are then refused
+        with np.errstate(invalid="ignore"):  # too large numbers are refused below
             same = bool((np.floor(log_det / MAX_GROWTH) == np.floor(before / MAX_GROWTH)).all())
         if not (same and at_most(width2, MAX_SIZE) and at_most(dot(psi, psi), MAX_SIZE * self.ridge)):
             self._set_block(at, psi[..., None, :], psi * np.asarray(reward)[..., None])
             return
         target = self.target[at] + (psi * reward if single else psi * np.asarray(reward)[..., None])
-        root = _with_row(self.root[at], psi)
+        root = _append_row(self.root[at], psi)
         # From here on nothing can fail.
         inverse = self.inverse[at]  # a view of one block, or a copy of one block per trial
         add_outer(inverse, u, -1.0 / (1.0 + width2))
@@ -139,9 +142,9 @@ class Ridge(Fit):
 
     def _set_block(self, at: tuple[Any, ...], psi: Array, target: Array) -> None:
         """Add observations psi (..., n, d), whose products with the rewards sum to `target`, to a block."""
-        found = solve(np.concatenate([self.root[at], psi], axis=-2), self.target[at] + target, self.ridge)
-        now = self.root, self.target, self.inverse, self.theta, self._log_dets
-        for array, value in zip(now, found, strict=True):
+        solution = solve(np.concatenate([self.root[at], psi], axis=-2), self.target[at] + target, self.ridge)
+        current = self.root, self.target, self.inverse, self.theta, self._log_dets
+        for array, value in zip(current, solution, strict=True):
             array[at] = value
         self.log_det = self._total(self._log_dets)
 
@@ -154,7 +157,7 @@ class Ridge(Fit):
         """Return the lower triangular A with A A^T = V^-1 and a positive diagonal, which is unique."""
         try:
             return np.asarray(np.linalg.cholesky(self.inverse), dtype=np.float64)
-        except np.linalg.LinAlgError:  # V^-1 has half the digits of what it was made from
+        except np.linalg.LinAlgError:  # V^-1 has half the digits of its factor
             eye = np.broadcast_to(math.sqrt(self.ridge) * self._eye, self.root.shape)
             rows = np.concatenate([self.root, self.rows, eye], axis=-2)[..., ::-1]
             size = np.linalg.norm(rows, axis=-2)
@@ -165,7 +168,7 @@ class Ridge(Fit):
 
     def merge(self, other: Ridge) -> None:
         rows = np.concatenate([self.root, self.rows, other.root, other.rows], axis=-2)
-        self._take(solve(rows, self.target + other.target, self.ridge))
+        self._set_solution(solve(rows, self.target + other.target, self.ridge))
 
     def state(self) -> dict[str, Array]:
         solution = Solution(self.root, self.target, self.inverse, self.theta, self._log_dets)
@@ -174,13 +177,13 @@ class Ridge(Fit):
 
     def restore(self, state: dict[str, Array]) -> None:
         kept = restored("Ridge", self.state(), state, {"rows": -2})
-        self._take(Solution(*(kept[name] for name in Solution._fields)))
+        self._set_solution(Solution(*(kept[name] for name in Solution._fields)))
         self.log_det, self._known_log_det, self._rows = kept["log_det"], kept["known_log_det"], kept["rows"]
         self._pending = self._rows.shape[-2]
 
 
 class Solution(NamedTuple):
-    """A factorised fit; with blocks, `log_dets` has one number per block."""
+    """A factorised fit; `log_dets` has one number per block."""
 
     root: Array
     target: Array
@@ -190,10 +193,9 @@ class Solution(NamedTuple):
 
 
 def solve(rows: Array, target: Array, ridge: float | Array) -> Solution:
-    """Return the fit to observations `rows` (..., n, d) whose products with the rewards sum to `target` (..., d).
+    """Fit observations `rows` (..., n, d) whose products with the rewards sum to `target` (..., d).
 
-    It takes the QR factorisation of the rows, with columns scaled to unit length, so that features of very different
-    size do no harm.
+    A QR factorisation of the rows, with columns of unit length, makes features of very different size harmless.
     """
     d = target.shape[-1]
     try:
@@ -215,12 +217,13 @@ def solve(rows: Array, target: Array, ridge: float | Array) -> Solution:
     return Solution(root, target, half @ half.swapaxes(-1, -2), theta, np.asarray(log_det))
 
 
-def _with_row(root: Array, psi: Array) -> Array:
-    """Return the triangular root of R^T R + psi psi^T for a triangular R, (..., d, d)."""
+def _append_row(root: Array, psi: Array) -> Array:
+    """Return the triangular root of R^T R + psi psi^T from a triangular R, (..., d, d)."""
     if psi.ndim == 1:
         return np.asarray(dtpqrt(0, min(8, len(psi)), root, psi[None])[0])
     return _triangle(np.concatenate([root, psi[..., None, :]], axis=-2))
 
 
 def _triangle(rows: Array) -> Array:
+    """Return the triangular factor of a QR decomposition."""
     return np.asarray(np.linalg.qr(rows, mode="r"))

@@ -1,4 +1,4 @@
-"""The rounds that a fit keeps in order to weigh them anew, and the algebra on all of them at once."""
+"""The stored rounds of a fit, and linear algebra on all of them at once."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from overcast._linalg import Indices, apply, upper
 from overcast.features.design import Row
 from overcast.models.linear.ridge import solve
 
-# Most numbers and most rounds to keep. Beyond them, the weights of the oldest rounds become final, so that a bandit can
-# run for ever. At least MIN_ROUNDS are kept, however large they are.
+# Most numbers and most rounds to store. Beyond them, the weights of the oldest rounds become final, so that memory is
+# bounded. At least MIN_ROUNDS are stored.
 MAX_NUMBERS = 2**22
 MAX_ROUNDS = 10_000
 MIN_ROUNDS = 32
 
 
 class Rows:
-    """n rounds, for any leading axes: features psi (..., n, d) and their folded covariances (..., n, d (d + 1) / 2)."""
+    """n rounds: features psi (..., n, d) and their folded covariances (..., n, d (d + 1) / 2)."""
 
     def __init__(self, psi: Array, cov: Array | None) -> None:
-        self.psi = np.ascontiguousarray(psi)  # many products follow
+        self.psi = np.ascontiguousarray(psi)  # for many products
         self._cov = cov
         #: (..., n)
         self.shape = psi.shape[:-1]
@@ -50,16 +50,16 @@ class Rows:
         return weighted @ self.psi, apply(weighted, rewards)
 
     def factorised(self, base: Array, target: Array, weights: Array, ridge: Array) -> tuple[Array, Array, Array]:
-        """Return P^-1, theta-hat and the log-determinant with twice the digits that `sums` gives."""
+        """Return P^-1, theta-hat and the log-determinant with twice the digits of `sums`."""
         rows = np.concatenate([_root(base), np.sqrt(weights)[..., None] * self.psi], axis=-2)
         return solve(rows, target, ridge)[2:]
 
 
 class GroupedRows(Rows):
-    """Rounds whose features belong to one block each; answers are in the order of the rounds.
+    """Rounds with one block each; results are in the order of the rounds.
 
-    Every block of every trial is a group. Rounds are sorted by group, so that each group takes one product. `block` is
-    the block of each round, (..., n), one of `blocks`.
+    Every block of every trial is a group. Rounds are sorted by group, so that each group takes one product. `block`
+    (..., n) holds the block of each round, below `blocks`.
     """
 
     def __init__(self, psi: Array, cov: Array | None, block: Indices, blocks: int) -> None:
@@ -82,11 +82,13 @@ class GroupedRows(Rows):
         return self._cov.reshape(-1, self._cov.shape[-1])[self._order]
 
     def _by_round(self, values: Array) -> Array:
+        """Undo the sorting by group."""
         out = np.empty_like(values)
         out[self._order] = values
         return out.reshape(self.shape)
 
     def _by_group(self, values: Array) -> Array:
+        """Sort values (..., n) by group."""
         return values.reshape(-1)[self._order]
 
     def along(self, theta: Array) -> Array:
@@ -127,7 +129,7 @@ class GroupedRows(Rows):
 
 
 class Kept:
-    """The latest rounds in order, with room for more, of a fit with this `shape`, `aware` and `leading` (`Fit`).
+    """A growing buffer of the latest rounds of a fit with this `shape`, `aware` and `leading` (`Fit`).
 
     Arrays have leading axes, then rounds.
     """
@@ -135,7 +137,7 @@ class Kept:
     def __init__(self, shape: tuple[int, ...], aware: bool, leading: tuple[int, ...]) -> None:
         d, self._blocks = shape[-1], shape[0] if len(shape) > 1 else None
         width = d + (d * (d + 1) // 2 if aware else 0)
-        #: number of rounds at which the oldest half should be dropped
+        #: number of rounds at which to drop the oldest half
         self.capacity = max(min(MAX_ROUNDS, MAX_NUMBERS // width), MIN_ROUNDS)
         self._psi = np.empty((*leading, 0, d))
         self._cov = np.empty((*leading, 0, width - d)) if aware else None
@@ -163,11 +165,11 @@ class Kept:
         self._last += 1
 
     def with_blocks(self, of: Indices) -> Kept:
-        """Return the same rounds with other blocks, of which block i continues block of[i] (`Fit.with_blocks`)."""
+        """Return a copy with other blocks: block i continues block of[i] (`Fit.with_blocks`)."""
         out, places = copy.copy(self), np.zeros(max(int(of.max()), self._blocks or 0) + 1, dtype=np.intp)
         places[of[of >= 0]] = np.flatnonzero(of >= 0)
         out._blocks = len(of)
-        for name in self.axes:  # of its own, so that the two may go separate ways
+        for name in self.axes:  # copied, so that the two are independent
             setattr(out, f"_{name}", np.array(self._used(name)))
         assert out._block is not None
         out._first, out._last, out._block = 0, len(self), places[out._block]
@@ -203,22 +205,21 @@ class Kept:
 
     @property
     def weights(self) -> Array:
-        """Weights 1 / v_s that the rounds had when they were last weighed, (..., n)."""
+        """The latest weights 1 / v_s of the rounds, (..., n)."""
         return self._weights[..., self._first : self._last]
 
-    def weigh(self, weights: Array) -> None:
-        """Store new weights in a new array, so that a copy of this object keeps the old weights."""
+    def set_weights(self, weights: Array) -> None:
+        """Replace the weights, in a new array, so that a copy of this object keeps the old ones."""
         new = self._weights.copy()
         new[..., self._first : self._last] = weights
         self._weights = new
 
     def rows(self, n: int | None = None, matrix: Array | None = None) -> Rows:
-        """Return all rounds, or the n oldest, for the algebra on them, with a matrix (..., d, d) times their psi,
-        or with its diagonal (..., d)."""
+        """Return all rounds, or the n oldest, with psi multiplied by a matrix (..., d, d), or its diagonal (..., d)."""
         return self._rows(self._used("psi", n), self._used("cov", n), self._used("block", n), matrix)
 
     def others(self, rows: Sequence[Row], matrix: Array | None = None) -> Rows:
-        """Return rows that are not kept, in the same form, without the covariances of their features."""
+        """Return other rows in the same form, without covariances."""
         psi = np.stack([row.psi for row in rows], axis=-2)
         block = None if self._block is None else np.stack([np.asarray(row.block) for row in rows], axis=-1)
         return self._rows(psi, None, block, matrix)
@@ -230,12 +231,12 @@ class Kept:
 
     @property
     def axes(self) -> dict[str, int]:
-        """The arrays there are, by name, and which axis of each counts the rounds."""
+        """The axis of rounds in each array, by name."""
         axes = {"psi": -2, "cov": -2, "block": -1, "rewards": -1, "weights": -1}
         return {name: axis for name, axis in axes.items() if getattr(self, f"_{name}") is not None}
 
     def _used(self, name: str, n: int | None = None) -> Any:
-        """Return the rounds in use, or the n oldest, of one array; None if there is no such array."""
+        """Return the rounds in use, or the n oldest, of an array, None if it does not exist."""
         axis, array = self.axes.get(name), getattr(self, f"_{name}")
         last = self._last if n is None else self._first + n
         if axis is None:
@@ -246,7 +247,7 @@ class Kept:
         return {name: np.array(self._used(name)) for name in self.axes}
 
     def restore(self, state: dict[str, Array]) -> None:
-        """Take over arrays whose names and shapes were checked, or raise ValueError if a block does not exist."""
+        """Restore arrays of checked names and shapes; raise ValueError if a block does not exist."""
         blocks = state.get("block", np.zeros(0))
         if self._blocks is not None and blocks.size and not 0 <= blocks.min() <= blocks.max() < self._blocks:
             raise ValueError(f"Weighted: block must lie between 0 and {self._blocks - 1}, got others")
@@ -257,7 +258,7 @@ class Kept:
 
 def inverse_and_log_det(matrix: Array) -> tuple[Array, Array]:
     """Return the inverse and the log-determinant of positive definite matrices (..., d, d); NaN for others."""
-    if matrix.ndim == 2:  # the plain calls cost a fifth of the general ones
+    if matrix.ndim == 2:  # LAPACK calls cost a fifth of NumPy's
         root, fault = dpotrf(matrix, lower=1)
         if fault:
             return np.full(matrix.shape, np.nan), np.full((), np.nan)
@@ -272,6 +273,6 @@ def inverse_and_log_det(matrix: Array) -> tuple[Array, Array]:
 
 
 def _root(matrix: Array) -> Array:
-    """Return A with A^T A = matrix for positive semi-definite matrices (..., d, d)."""
+    """Return A with A^T A = matrix, for positive semi-definite matrices (..., d, d)."""
     values, Q = np.linalg.eigh(matrix)
     return np.asarray(np.sqrt(np.maximum(values, 0.0))[..., None] * Q.swapaxes(-1, -2))

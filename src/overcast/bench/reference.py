@@ -1,4 +1,4 @@
-"""The bare NumPy calls, and this package."""
+"""Reference entries: the bare NumPy calls, and this package."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class BareBlocks(Racer):
 
 
 class BareShared(Racer):
-    """One ridge regression on dense features that are given."""
+    """One ridge regression on precomputed features."""
 
     def start(self) -> None:
         d = self.task.psi(0).shape[1]
@@ -62,7 +62,7 @@ class BareShared(Racer):
 
 
 class BareCurved(Racer):
-    """A Gaussian process whose Cholesky factor grows by a row per round."""
+    """A Gaussian process with a Cholesky factor that grows by a row per round."""
 
     def start(self) -> None:
         indices, contexts, rewards = self.task.first()
@@ -89,24 +89,24 @@ def _rbf(left: Array, right: Array) -> Array:
     return np.asarray(np.exp(-0.5 * distance2 / LENGTH**2))
 
 
-class Own(Racer):
-    """A bandit of this package: what all entries are given, or nothing."""
+class Overcast(Racer):
+    """A bandit of this package, with the scales of the other entries if `scales_given`, else with learnt ones."""
 
-    given = True
+    scales_given = True
 
     def start(self) -> None:
-        task, ridge = self.task, RIDGE if self.given else None
+        task, ridge = self.task, RIDGE if self.scales_given else None
         model: oc.models.Model
         beta = BETA
         if task.kind == "curved":
             kernel = oc.kernels.Product(oc.kernels.RBF(LENGTH), oc.kernels.RBF(LENGTH))
-            model = oc.KernelModel(kernel, ridge=NOISE) if self.given else oc.KernelModel()
+            model = oc.KernelModel(kernel, ridge=NOISE) if self.scales_given else oc.KernelModel()
             beta = BETA * float(np.sqrt(NOISE))  # widths of this model are in units of the noise
         elif task.features is None:
             model = oc.LinearModel(oc.features.Disjoint(task.k), ridge)
         else:
             model = oc.LinearModel(task.features, ridge)
-        self._bandit = oc.Bandit(task.actions, model, oc.UCB(beta) if self.given else oc.UCB())
+        self._bandit = oc.Bandit(task.actions, model, oc.UCB(beta) if self.scales_given else oc.UCB())
         indices, contexts, rewards = task.first()
         self._bandit.observe(indices, contexts, rewards)
 
@@ -116,8 +116,8 @@ class Own(Racer):
         return decision.index
 
 
-class OwnUntuned(Own):
-    given = False
+class UntunedOvercast(Overcast):
+    scales_given = False
 
 
 _ALL = "blocks", "shared", "curved"
@@ -125,6 +125,6 @@ ENTRIES = [
     Entry("bare NumPy and SciPy", None, "UCB", ("blocks",), BareBlocks),
     Entry("bare NumPy and SciPy", None, "UCB", ("shared",), BareShared),
     Entry("bare NumPy and SciPy", None, "UCB", ("curved",), BareCurved),
-    Entry("overcast", "overcast", "UCB", _ALL, Own),
-    Entry("overcast, all scales learnt", "overcast", "UCB", _ALL, OwnUntuned, same=False),
+    Entry("overcast", "overcast", "UCB", _ALL, Overcast),
+    Entry("overcast, all scales learnt", "overcast", "UCB", _ALL, UntunedOvercast, same=False),
 ]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bench_support import SMALL
-from overcast.bench.own import ENTRIES, BareBlocks, BareCurved, BareShared
 from overcast.bench.race import race
+from overcast.bench.reference import ENTRIES, BareBlocks, BareCurved, BareShared
 from overcast.bench.tasks import BETA, LENGTH, NOISE, RIDGE, Task
 
 

@@ -1,4 +1,4 @@
-"""Adapters of one's own, by an installed package's entry point."""
+"""Adapters of installed packages, registered by an entry point."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import overcast as oc
-from overcast.adapters import own
+from overcast.adapters import plugins
 from support import refused
 
 CODE = """
@@ -42,9 +42,9 @@ def gusts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type]:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: gust-forecasts\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[overcast.adapters]\ngust = gust_forecasts:as_belief\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    own.adapters.cache_clear()
+    plugins.adapters.cache_clear()
     yield __import__("gust_forecasts").Gust
-    own.adapters.cache_clear()
+    plugins.adapters.cache_clear()
     sys.modules.pop("gust_forecasts", None)
 
 
@@ -83,5 +83,5 @@ def test_other_objects_are_read_as_before(gusts: type) -> None:
 
 
 def test_without_packages_there_are_none() -> None:
-    own.adapters.cache_clear()
-    assert own.adapters() == ()
+    plugins.adapters.cache_clear()
+    assert plugins.adapters() == ()
