@@ -167,7 +167,9 @@ class _Turn:
     def outlook(self, repetition: int = 0) -> Outlook:
         return self.seen(repetition)[2]
 
-    def refine(self, index: int, scores: Callable[[Outlook], Array], repetition: int = 0) -> tuple[int, Array]:
+    def refine(
+        self, index: int, scores: Callable[[Outlook, Progress, Any], Array], kind: int | None, repetition: int = 0
+    ) -> tuple[int, Array]:
         space, view = self._question.search, self.seen(repetition)[1]
         assert space is not None
         candidates = np.asarray(space.candidates)
@@ -176,7 +178,8 @@ class _Turn:
             # Beside the candidates, so that scores which compare actions, and joint draws, are those of one question.
             points = self._learner.at(np.concatenate([candidates, vectors]))
             outlook = self._outlook(points, view, None, repetition)
-            return points, outlook, scores(outlook)
+            rng = None if kind is None else self.rng(kind, repetition)
+            return points, outlook, scores(outlook, self.progress, rng)
 
         best = np.asarray(space.refine(candidates[index], lambda vectors: ask(vectors)[2][len(candidates) :]))
         points, outlook, scored = ask(best[None])

@@ -36,9 +36,12 @@ class Proposal(NamedTuple):
     waiting: OpenDecision
 
 
-def ask(state: State, points: Any, belief: Belief, mask: Mask | None, t: int) -> Question:
-    """Return the question of decision t under a belief, corrected and with dimensions in order."""
-    waiting, share = state.pending.awaited(before=t)
+def ask(state: State, points: Any, belief: Belief, mask: Mask | None, t: int, before: int | None = None) -> Question:
+    """Return the question of decision t under a belief, corrected and with dimensions in order.
+
+    before : number of a decision, to leave out it and later ones from those that wait for rewards; None for all
+    """
+    waiting, share = state.pending.awaited(before)
     search = None if isinstance(state.actions, Actions) else state.actions
     return Question(belief, points, t, draws(state.samples, t), mask, state.objective, waiting, share, search)
 

@@ -49,6 +49,6 @@ def _ask(state: State, decision: Decision) -> Ask:
 
     def chosen(belief: Belief) -> Answer:
         with state.threads():
-            return answer(ask(state, points, belief, mask, t), model, learner, policy, stream)
+            return answer(ask(state, points, belief, mask, t, before=t), model, learner, policy, stream)
 
     return Ask(lambda given: correct(state, given)[0], means, chosen)

@@ -96,7 +96,7 @@ class Policy(ABC):
     def choose(self, turn: Turn, repetition: int = 0) -> Pick:
         """Pick an action: the available one with the highest score. Policies that combine others pick by themselves."""
         outlook = turn.outlook(repetition)
-        scores = self._scored(turn, outlook, repetition)
+        scores = self.scores(outlook, turn.progress, turn.rng(POLICY, repetition) if self.random else None)
         if getattr(scores, "shape", None) != outlook.mean.shape or scores.dtype.kind not in "fiu":
             must = f"scores must be an array of shape {outlook.mean.shape} of numbers"
             raise ValueError(f"Policy: {must}, got {_check.short(scores)}")
@@ -104,15 +104,12 @@ class Policy(ABC):
             scores = np.where(outlook.available, scores, -np.inf)
         index = highest(scores)
         if turn.searched:
-            index, scores = turn.refine(int(index), lambda more: self._scored(turn, more, repetition), repetition)
+            index, scores = turn.refine(int(index), self.scores, POLICY if self.random else None, repetition)
             return Pick(index, scores, None if self.random or not turn.exact else 1.0, None, repetition)
         if not turn.exact or not isinstance(index, int) or not self.random:
             return Pick(index, scores, 1.0 if turn.exact and isinstance(index, int) else None, None, repetition)
         law = self.law(outlook, turn.progress)
         return Pick(index, scores, None if law is None else float(law[index]), law, repetition)
-
-    def _scored(self, turn: Turn, outlook: Outlook, repetition: int) -> Array:
-        return self.scores(outlook, turn.progress, turn.rng(POLICY, repetition) if self.random else None)
 
 
 def highest(scores: Array) -> Index:

@@ -29,10 +29,13 @@ class Turn(Protocol):
     def rng(self, kind: int, repetition: int = 0) -> Any:
         """Return the generator of the draws of one kind, or one for each trial in lock-step; the next call moves it."""
 
-    def refine(self, index: int, scores: Callable[[Outlook], Array], repetition: int = 0) -> tuple[int, Array]:
+    def refine(
+        self, index: int, scores: Callable[[Outlook, Progress, Any], Array], kind: int | None, repetition: int = 0
+    ) -> tuple[int, Array]:
         """Search the space from a candidate on; return the index and the scores of the candidates and the best action.
 
-        scores : of the candidates and other actions after them, from their outlook
+        scores : as `Policy.scores`, asked about the candidates and other actions after them
+        kind : of the draws that scores take, the same for every question; None if they take none
         """
 
 
