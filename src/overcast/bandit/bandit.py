@@ -17,7 +17,7 @@ from overcast._threads import one_thread
 from overcast.actions import SHOWN, Actions
 from overcast.bandit import files, learn
 from overcast.bandit.arguments import checked_reward, one_or_many
-from overcast.bandit.decide import adopt, propose, record_decision
+from overcast.bandit.decide import adopt, basis_of, propose, record_decision
 from overcast.bandit.explain import explain_decision
 from overcast.bandit.forecast import check_dim, correct, in_order
 from overcast.bandit.state import State, check_actions_may_change, warn_of_silence
@@ -270,8 +270,9 @@ class Bandit:
             state = self._state
             mask, ticket = state.actions.mask(available), state.pending.unused(id)
             given = in_order(state, belief)
-            decision = propose(state, given, mask, ticket, state.stream.named(ticket)).decision
-            decision.sign(self, state.revision, state.climatology.mark())
+            proposal = propose(state, given, mask, ticket, state.stream.named(ticket))
+            decision = proposal.decision
+            decision.sign(self, state.revision, state.climatology.mark(), basis_of(state, proposal))
             return decision
 
     def explain(self, decision: Decision) -> Explanation:
@@ -292,10 +293,11 @@ class Bandit:
         """Take in a decision that was made elsewhere, as if `decide` had returned it; it then waits for its reward.
 
         Evidence is rebuilt from the record: its belief, action and draws. Nothing is decided again, so it does not
-        matter who decided, or from which state.
+        matter who decided, or from which state. What this bandit proposed, and adopts before it learns or changes,
+        needs no rebuilding.
         """
         with self._lock:
-            proposal = adopt(self._state, decision)
+            proposal = adopt(self._state, decision, self)
             record_decision(self._state, proposal)
             self._state.pending.adopt(decision.id, proposal.waiting)
 

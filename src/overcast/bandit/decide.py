@@ -21,6 +21,19 @@ from overcast.models.base import LastingLearner, Mask
 from overcast.round import choose, draws
 
 
+class Basis(NamedTuple):
+    """The part of a proposal that the bandit can use again when it adopts the decision, if it is as it was.
+
+    given : the forecast as it came, its dimensions in order
+    belief : the one that was decided by
+    waiting : what will be learnt from
+    """
+
+    given: Belief
+    belief: Belief
+    waiting: OpenDecision
+
+
 class Proposal(NamedTuple):
     """A decision that is not recorded yet.
 
@@ -72,12 +85,26 @@ def record_decision(state: State, proposal: Proposal) -> None:
         state.journal.record_decision(decision, waiting.action, waiting.round, kept)
 
 
-def adopt(state: State, decision: Any) -> Proposal:
-    """Rebuild the evidence of a decision that was made elsewhere from its record; the state stays as it is."""
+def basis_of(state: State, proposal: Proposal) -> Basis | None:
+    """Return what an adoption can use again; None before the first decision, whose learner is not the state's."""
+    if proposal.learner is not state.learner:
+        return None
+    return Basis(proposal.given, proposal.belief, proposal.waiting)
+
+
+def adopt(state: State, decision: Any, bandit: Any = None) -> Proposal:
+    """Rebuild the evidence of a decision that was made elsewhere from its record; the state stays as it is.
+
+    bandit : whose state it is; what it proposed itself, and is as it was then, needs no rebuilding
+    """
     if not isinstance(decision, Decision):
         raise TypeError(f"Bandit: decision must be a Decision, got {_check.short(decision)}")
     if decision.id in state.pending.open:
         raise ValueError(f"Bandit: decision must not be open already, got {_check.short(decision.id)}")
+    t, basis = state.pending.made + 1, decision.basis_of(bandit)
+    if basis is not None and in_order(state, basis.given) is basis.given:  # names of dimensions may have come since
+        waiting = basis.waiting._replace(round=t)
+        return Proposal(decision, basis.given, basis.belief, *state.start(basis.belief.dim), waiting)
     item = decision.index if state.actions.names is None else decision.action
     index = state.actions.find("decision", item)
     if state.actions.names is None and not _has_vector(state.actions, index, decision.action):
@@ -92,7 +119,7 @@ def adopt(state: State, decision: Any) -> Proposal:
         rng = None if samples is None else drawn_by(decision.seed)
         view = state.model.view(learner, belief, samples, rng)
         evidence = learner.as_decided(learner.evidence(points, view, index), decision.mean)
-    waiting = OpenDecision(index, state.pending.made + 1, evidence, stated)
+    waiting = OpenDecision(index, t, evidence, stated)
     return Proposal(decision, given, belief, learner, points, waiting)
 
 

@@ -126,10 +126,10 @@ class Pending:
         Of the decisions since the oldest of them and up to the latest one with a reward, some have their reward. Their
         share is taken for the share that gets one at all; it is 1 if rewards come in order.
         """
-        known = self.open.values() if before is None else [one for one in self.open.values() if one.round < before]
-        if not known:
+        known = (one for one in reversed(self.open.values()) if before is None or one.round < before)
+        latest = list(islice(known, MAX_AWAITED))
+        if not latest:
             return [], 1.0
-        latest = list(islice(reversed(known), MAX_AWAITED))
         overtaken = sum(one.round <= self.rewarded for one in latest)
         since = self.rewarded - latest[-1].round + 1
         return [one.evidence for one in latest], 1.0 - overtaken / since if overtaken else 1.0
