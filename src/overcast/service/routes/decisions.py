@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from overcast.beliefs import Belief, PointMass
+from overcast.bandit.explain import choice_at_mean
+from overcast.beliefs import Belief
 from overcast.decisions.record import Decision
 from overcast.service import messages as m
 from overcast.service.engine import Turn
@@ -69,7 +70,7 @@ def made(turn: Turn, name: str, asked: m.NewDecision, header: str | None, limits
     if not all(map(math.isfinite, (decision.mean, decision.width, decision.score))):
         raise Refusal(422, "decision: estimates must be finite, got numbers beyond all bounds", "belief")
     record = decision.to_json() | {"belief": form}
-    plugged = _plugged(life, belief, asked.available, decision) if life.terms.explain else None
+    plugged = _plugged(life, decision) if life.terms.explain else None
     body = {"event": "decide", "decision": record, "request": request, "plugged": plugged}
     if life.shadow is not None:
         body["shadow"] = life.shadow.choice(belief, asked.available, decision.id, decision.index)
@@ -114,13 +115,17 @@ def _check_size(life: Life, belief: Belief, limits: Limits) -> None:
             )
 
 
-def _plugged(life: Life, belief: Belief, available: Any, decision: Decision) -> Any:
-    """Return the choice that the mean of the belief, taken for certain, would lead to; None if it has none."""
+def _plugged(life: Life, decision: Decision) -> Any:
+    """Return the choice that the mean of the belief, taken for certain, would lead to; None if it has none.
+
+    It is kept with the decision: once the bandit has learnt, nobody can tell it any more.
+    """
     try:
-        other = life.bandit.propose(PointMass(belief.mean()), available, id=decision.id)
+        index = choice_at_mean(life.bandit.state, decision)
     except LIBRARY:
         return None
-    return labels(life)[other.index] if life.bandit.actions.names is None else other.action
+    names = life.bandit.actions.names
+    return index if names is None else names[index]
 
 
 def _idempotency(call: Call) -> str | None:
