@@ -312,7 +312,7 @@ def test_what_happens_in_part_is_undone(
     api.decide(id="a")
     before = remembered(api.state)
     with monkeypatch.context() as patched, caplog.at_level(logging.CRITICAL):
-        patched.setattr("overcast.service.shadow.Shadow.decided", broken)
+        patched.setattr("overcast.service.shadow.Shadow.record_decision", broken)
         assert api.post("/v1/bandits/farm/decisions", {"belief": GAUSSIAN, "id": "b"}).status == 500
     api.engine.do(lambda turn: None)
     assert remembered(api.state) == before
