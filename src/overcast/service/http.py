@@ -8,9 +8,9 @@ import hashlib
 import json
 import logging
 import re
+import secrets
 import time
 import tomllib
-import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -178,7 +178,7 @@ class Endpoint:
         """Answer a request; return the status and the id of the request."""
         begun = time.perf_counter()
         given = headers.get(b"x-request-id", b"")
-        request = given.decode() if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+        request = given.decode() if _REQUEST_ID.fullmatch(given) else secrets.token_hex(16)
         key: Key | None = None
         extra: dict[str, str] = {}
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import uuid
+import secrets
 from typing import Any
 
 import msgspec
@@ -66,7 +66,7 @@ def decide_one(turn: Turn, name: str, asked: m.NewDecision, header: str | None, 
     belief, form = given_belief(asked.belief, limits)
     _check_size(life, belief, limits)
     with refusing():
-        decision = life.bandit.propose(belief, asked.available, id=uuid.uuid4().hex if id_ is None else id_)
+        decision = life.bandit.propose(belief, asked.available, id=secrets.token_hex(16) if id_ is None else id_)
     if not all(map(math.isfinite, (decision.mean, decision.width, decision.score))):
         raise Refusal(422, "decision: estimates must be finite, got numbers beyond all bounds", "belief")
     record = decision.to_json() | {"belief": form}
