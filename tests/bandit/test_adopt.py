@@ -104,7 +104,7 @@ def test_a_bandit_adopts_its_own_proposal_as_it_adopts_its_record(model: Model, 
         ticket, reward, context = waiting.pop(0), float(rng.normal()), rng.normal(size=2) if t % 3 else None
         for bandit in (mine, other):
             bandit.learn(ticket, reward, context)
-    assert used == 19  # of 24: five came before the first decision or before a reward
+    assert used == 20  # of 24: four came before a reward
     assert differences(mine, other) == []
 
 
@@ -116,6 +116,8 @@ def test_a_proposal_that_is_adopted_unchanged_is_not_viewed_again(monkeypatch: p
     monkeypatch.setattr(bandit.state.learner, "view", None)
     bandit.adopt(decision)
     assert bandit.state.pending.open["one"].round == 2
+    assert decision.basis_of(bandit) is None  # it is not needed any more
+    assert decision.forecasts_before(bandit) is not None
 
 
 def test_no_copy_and_no_other_bandit_has_the_basis_of_a_proposal() -> None:

@@ -17,7 +17,7 @@ from overcast._threads import one_thread
 from overcast.actions import SHOWN, Actions
 from overcast.bandit import files, learn
 from overcast.bandit.arguments import checked_reward, one_or_many
-from overcast.bandit.decide import adopt, basis_of, propose, record_decision
+from overcast.bandit.decide import adopt, propose, record_decision
 from overcast.bandit.explain import explain_decision
 from overcast.bandit.forecast import check_dim, correct, in_order
 from overcast.bandit.state import State, check_actions_may_change, warn_of_silence
@@ -272,7 +272,7 @@ class Bandit:
             given = in_order(state, belief)
             proposal = propose(state, given, mask, ticket, state.stream.named(ticket))
             decision = proposal.decision
-            decision.sign(self, state.revision, state.climatology.mark(), basis_of(state, proposal))
+            decision.sign(self, state.revision, state.climatology.mark(), proposal[1:])
             return decision
 
     def explain(self, decision: Decision) -> Explanation:
@@ -300,6 +300,7 @@ class Bandit:
             proposal = adopt(self._state, decision, self)
             record_decision(self._state, proposal)
             self._state.pending.adopt(decision.id, proposal.waiting)
+            decision.drop_basis()
 
     def learn(self, decision: Decision | str, reward: float, context: Any = None) -> None:
         """Take in the reward of a decision, at any time and in any order, once.

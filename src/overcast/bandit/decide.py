@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,25 +14,12 @@ from overcast.actions import Actions
 from overcast.bandit.forecast import check_dim, correct, in_order
 from overcast.bandit.pending import OpenDecision
 from overcast.bandit.state import State, padded
-from overcast.beliefs import Belief
+from overcast.beliefs import Belief, PointMass
 from overcast.decisions.climatology import known_mean
 from overcast.decisions.history import summary
 from overcast.decisions.record import Decision, Ranking
 from overcast.models.base import LastingLearner, Mask
-from overcast.round import choose, draws
-
-
-class Basis(NamedTuple):
-    """The part of a proposal that the bandit can use again when it adopts the decision, if it is as it was.
-
-    given : the forecast as it came, its dimensions in order
-    belief : the one that was decided by
-    waiting : what will be learnt from
-    """
-
-    given: Belief
-    belief: Belief
-    waiting: OpenDecision
+from overcast.round import Choice, choose, draws
 
 
 class Proposal(NamedTuple):
@@ -41,6 +29,7 @@ class Proposal(NamedTuple):
     belief : the one that was decided by
     learner, points : that decided; fresh ones before the first decision
     waiting : what will be learnt from
+    ask : makes the same choice again under another belief; None if the decision came from a record
     """
 
     decision: Decision
@@ -49,23 +38,28 @@ class Proposal(NamedTuple):
     learner: LastingLearner
     points: Any
     waiting: OpenDecision
+    ask: Callable[[Belief], Choice] | None = None
 
 
 def propose(state: State, given: Belief, mask: Mask | None, ticket: str, stream: Stream) -> Proposal:
     """Choose an action under a belief whose dimensions are in order; the state stays as it is."""
     belief, stated, move = correct(state, given)
     check_dim(state, belief)
-    policy, samples, t = state.policy, state.samples, state.pending.made + 1
+    model, policy, samples, t = state.model, state.policy, state.samples, state.pending.made + 1
     learner, points = state.start(belief.dim)
     waiting, share = state.pending.awaited()
+
+    def ask(about: Belief) -> Choice:
+        return choose(model, learner, policy, points, about, t, samples, stream, mask, waiting, share)
+
     with state.threads():
-        choice = choose(state.model, learner, policy, points, belief, t, samples, stream, mask, waiting, share)
+        choice = ask(belief)
         index = int(choice.action)
         evidence = learner.evidence(points, choice.view, index)
     ranking = Ranking(state.actions, choice.estimate, choice.scores, policy)
     seed, drawn = (stream.key, stream.number(t), choice.repetition), draws(samples, t)
     out = Decision(ticket, time.time(), given, move, mask, ranking, index, choice.probability, seed, drawn, t)
-    return Proposal(out, given, belief, learner, points, OpenDecision(index, t, evidence, stated))
+    return Proposal(out, given, belief, learner, points, OpenDecision(index, t, evidence, stated), ask)
 
 
 def record_decision(state: State, proposal: Proposal) -> None:
@@ -73,7 +67,7 @@ def record_decision(state: State, proposal: Proposal) -> None:
 
     The pending decisions are left to the caller.
     """
-    decision, given, belief, learner, points, waiting = proposal
+    decision, given, belief, learner, points, waiting, _ = proposal
     mean, kept = known_mean(belief), None if state.journal is None else summary(belief)
     if state.learner is None:
         state.begin(learner, points, given.dim)
@@ -85,11 +79,21 @@ def record_decision(state: State, proposal: Proposal) -> None:
         state.journal.record_decision(decision, waiting.action, waiting.round, kept)
 
 
-def basis_of(state: State, proposal: Proposal) -> Basis | None:
-    """Return what an adoption can use again; None before the first decision, whose learner is not the state's."""
-    if proposal.learner is not state.learner:
-        return None
-    return Basis(proposal.given, proposal.belief, proposal.waiting)
+def choice_at_mean(state: State, decision: Decision, bandit: Any) -> int:
+    """Choose for the mean of the forecast of a proposal, as corrected and taken for certain, with the same draws.
+
+    Raise ValueError if the forecast has no mean, if nothing can be chosen for it, or unless the bandit proposed the
+    decision and is as it was then.
+    """
+    basis = decision.basis_of(bandit)
+    if basis is None:
+        raise ValueError("Bandit: decision must be one that it just proposed, got another one")
+    proposal = Proposal(decision, *basis)
+    assert proposal.ask is not None
+    if proposal.belief.certain:
+        return decision.index  # what was decided for
+    with state.threads():
+        return int(proposal.ask(PointMass(proposal.belief.mean())).action)
 
 
 def adopt(state: State, decision: Any, bandit: Any = None) -> Proposal:
@@ -102,9 +106,11 @@ def adopt(state: State, decision: Any, bandit: Any = None) -> Proposal:
     if decision.id in state.pending.open:
         raise ValueError(f"Bandit: decision must not be open already, got {_check.short(decision.id)}")
     t, basis = state.pending.made + 1, decision.basis_of(bandit)
-    if basis is not None and in_order(state, basis.given) is basis.given:  # names of dimensions may have come since
-        waiting = basis.waiting._replace(round=t)
-        return Proposal(decision, basis.given, basis.belief, *state.start(basis.belief.dim), waiting)
+    if basis is not None:
+        proposal = Proposal(decision, *basis)
+        known = state.learner is None or state.learner is proposal.learner
+        if known and in_order(state, proposal.given) is proposal.given:  # names of dimensions may have come since
+            return proposal._replace(waiting=proposal.waiting._replace(round=t))
     item = decision.index if state.actions.names is None else decision.action
     index = state.actions.find("decision", item)
     if state.actions.names is None and not _has_vector(state.actions, index, decision.action):

@@ -7,7 +7,7 @@ from overcast._check import Array
 from overcast._random import Stream, drawn_by
 from overcast.bandit.forecast import check_dim, correct, in_order
 from overcast.bandit.state import State
-from overcast.beliefs import Belief, PointMass
+from overcast.beliefs import Belief
 from overcast.decisions.climatology import Mark
 from overcast.decisions.record import Decision
 from overcast.explain import Ask, Explanation, explain
@@ -29,18 +29,6 @@ def explain_decision(state: State, decision: Decision, as_made: Mark | None) -> 
     names = state.context or given.names or tuple(f"c{i + 1}" for i in range(given.dim))
     usual = (state.climatology.mark() if as_made is None else as_made).usual()
     return explain(decision, given, actions, state.policy, _ask(state, decision), names, usual, as_made is not None)
-
-
-def choice_at_mean(state: State, decision: Decision) -> int:
-    """Choose for the mean of a decision's forecast, as corrected and taken for certain, with its random numbers.
-
-    Raise ValueError if the forecast has no mean, or if nothing can be chosen for it.
-    """
-    if decision.belief.certain and decision.move is None:
-        return decision.index  # what was decided for
-    moved = decision.belief if decision.move is None else decision.belief.moved(*decision.move)
-    mean = in_order(state, moved).mean()
-    return int(_ask(state, decision).choose(PointMass(mean)).action)
 
 
 def _ask(state: State, decision: Decision) -> Ask:

@@ -199,6 +199,11 @@ class Decision:
         """Return what this bandit computed for the decision; None if another did, or if it has changed since."""
         return self._origin[3] if self._origin is not None and self._stands(bandit) else None
 
+    def drop_basis(self) -> None:
+        """Forget what the bandit computed for the decision: it is adopted, or will not be."""
+        if self._origin is not None:
+            self._origin = (*self._origin[:3], None)
+
     def _stands(self, bandit: Any) -> bool:
         """Whether this bandit decided, and has neither learnt nor changed since."""
         return self._origin is not None and self._origin[0] is bandit and self._origin[1] == bandit.state.revision

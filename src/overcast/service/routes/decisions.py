@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from overcast.bandit.explain import choice_at_mean
+from overcast.bandit.decide import choice_at_mean
 from overcast.beliefs import Belief
 from overcast.decisions.record import Decision
 from overcast.service import messages as m
@@ -122,7 +122,7 @@ def _plugged(life: Life, decision: Decision) -> Any:
     It is kept with the decision: once the bandit has learnt, nobody can tell it any more.
     """
     try:
-        index = choice_at_mean(life.bandit.state, decision)
+        index = choice_at_mean(life.bandit.state, decision, life.bandit)
     except LIBRARY:
         return None
     names = life.bandit.actions.names
