@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import secrets
 from typing import Any
 
 import msgspec
@@ -17,10 +16,14 @@ from overcast.service.engine import Turn
 from overcast.service.errors import LIBRARY, Refusal, refusing
 from overcast.service.fold import Answer, Life, answer_of, detail, details
 from overcast.service.http import Call, Operation, Parameter, Reply, converted, digest
+from overcast.service.ids import Ids
 from overcast.service.routes.bandits import BANDIT, labels
 from overcast.service.routes.beliefs import given_belief, with_floats
 from overcast.service.settings import Limits
 from overcast.service.store.base import Row
+
+#: of decisions; the writer alone draws them
+_ids = Ids()
 
 
 async def decide(call: Call) -> Reply:
@@ -66,7 +69,7 @@ def decide_one(turn: Turn, name: str, asked: m.NewDecision, header: str | None, 
     belief, form = given_belief(asked.belief, limits)
     _check_size(life, belief, limits)
     with refusing():
-        decision = life.bandit.propose(belief, asked.available, id=secrets.token_hex(16) if id_ is None else id_)
+        decision = life.bandit.propose(belief, asked.available, id=_ids.draw() if id_ is None else id_)
     if not all(map(math.isfinite, (decision.mean, decision.width, decision.score))):
         raise Refusal(422, "decision: estimates must be finite, got numbers beyond all bounds", "belief")
     record = decision.to_json() | {"belief": form}
