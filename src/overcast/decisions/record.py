@@ -196,7 +196,7 @@ class Decision:
         return self._origin[2] if self._origin is not None and self._stands(bandit) else None
 
     def basis_of(self, bandit: Any) -> Any:
-        """Return what this bandit computed for the decision; None if another did, or if it has changed since."""
+        """Return the basis that this bandit left; None for another bandit, and if this one has changed since."""
         return self._origin[3] if self._origin is not None and self._stands(bandit) else None
 
     def drop_basis(self) -> None:
