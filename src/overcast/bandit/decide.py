@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +18,10 @@ from overcast.decisions.climatology import known_mean
 from overcast.decisions.history import summary
 from overcast.decisions.record import Decision, Ranking
 from overcast.models.base import LastingLearner, Mask
-from overcast.round import Choice, choose, draws
+from overcast.round import Samples, choose, draws
+
+#: number of the decision, draws, random numbers, available actions, evidence of open decisions, and their share
+Turn = tuple[int, Samples, Stream, Mask | None, list[Any], float]
 
 
 class Proposal(NamedTuple):
@@ -29,7 +31,7 @@ class Proposal(NamedTuple):
     belief : the one that was decided by
     learner, points : that decided; fresh ones before the first decision
     waiting : what will be learnt from
-    ask : makes the same choice again under another belief; None if the decision came from a record
+    turn : what `choose` took beside the belief, to choose alike under another one; None if it came from a record
     """
 
     decision: Decision
@@ -38,28 +40,25 @@ class Proposal(NamedTuple):
     learner: LastingLearner
     points: Any
     waiting: OpenDecision
-    ask: Callable[[Belief], Choice] | None = None
+    turn: Turn | None = None
 
 
 def propose(state: State, given: Belief, mask: Mask | None, ticket: str, stream: Stream) -> Proposal:
     """Choose an action under a belief whose dimensions are in order; the state stays as it is."""
     belief, stated, move = correct(state, given)
     check_dim(state, belief)
-    model, policy, samples, t = state.model, state.policy, state.samples, state.pending.made + 1
+    policy, samples, t = state.policy, state.samples, state.pending.made + 1
     learner, points = state.start(belief.dim)
     waiting, share = state.pending.awaited()
-
-    def ask(about: Belief) -> Choice:
-        return choose(model, learner, policy, points, about, t, samples, stream, mask, waiting, share)
-
+    turn = t, samples, stream, mask, waiting, share
     with state.threads():
-        choice = ask(belief)
+        choice = choose(state.model, learner, policy, points, belief, *turn)
         index = int(choice.action)
         evidence = learner.evidence(points, choice.view, index)
     ranking = Ranking(state.actions, choice.estimate, choice.scores, policy)
     seed, drawn = (stream.key, stream.number(t), choice.repetition), draws(samples, t)
     out = Decision(ticket, time.time(), given, move, mask, ranking, index, choice.probability, seed, drawn, t)
-    return Proposal(out, given, belief, learner, points, OpenDecision(index, t, evidence, stated), ask)
+    return Proposal(out, given, belief, learner, points, OpenDecision(index, t, evidence, stated), turn)
 
 
 def record_decision(state: State, proposal: Proposal) -> None:
@@ -89,11 +88,13 @@ def choice_at_mean(state: State, decision: Decision, bandit: Any) -> int:
     if basis is None:
         raise ValueError("Bandit: decision must be one that it just proposed, got another one")
     proposal = Proposal(decision, *basis)
-    assert proposal.ask is not None
+    assert proposal.turn is not None
     if proposal.belief.certain:
         return decision.index  # what was decided for
     with state.threads():
-        return int(proposal.ask(PointMass(proposal.belief.mean())).action)
+        mean = PointMass(proposal.belief.mean())
+        choice = choose(state.model, proposal.learner, state.policy, proposal.points, mean, *proposal.turn)
+    return int(choice.action)
 
 
 def adopt(state: State, decision: Any, bandit: Any = None) -> Proposal:
