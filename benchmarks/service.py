@@ -29,8 +29,8 @@ from overcast.service import spec
 from overcast.service.engine import Engine
 from overcast.service.fold import folded
 from overcast.service.messages import NewDecision, NewOutcome
-from overcast.service.routes.decisions import made
-from overcast.service.routes.outcomes import taken
+from overcast.service.routes.decisions import decide_one
+from overcast.service.routes.outcomes import take_outcome
 from overcast.service.settings import Limits
 from overcast.service.store import Row, Snapshots, SqliteStore
 from service_load import Finished, Load, post, run
@@ -220,8 +220,8 @@ def logged(path: Path, outcomes: int, like: int = 1000) -> None:
 
     def work(turn: Any) -> None:
         for i, one in enumerate(beliefs):
-            decided = made(turn, "one", NewDecision(one, id=f"{i:032x}"), None, Limits())
-            taken(turn, "one", decided.id, NewOutcome(float(rewards[i])))
+            decided = decide_one(turn, "one", NewDecision(one, id=f"{i:032x}"), None, Limits())
+            take_outcome(turn, "one", decided.id, NewOutcome(float(rewards[i])))
 
     engine.do(work)
     rows = list(store.read(1))

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from service_support import Answer, Api
 
+EVIL = "<script>alert('x')</script>\"><img src=x onerror=alert(1)>"
 FORM = {"content-type": "application/x-www-form-urlencoded", "sec-fetch-site": "same-origin"}
 
 
@@ -49,3 +50,8 @@ class Visitor:
         if found := re.search(r'name="token" value="([^"]+)"', str(answer.body)):
             self.token = html.unescape(found[1])
         return answer
+
+
+def words(answer: Answer) -> str:
+    """Return what a person reads."""
+    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", answer.body)))

@@ -17,8 +17,8 @@ import numpy as np
 
 import overcast
 from overcast.bandit import Bandit, files
-from overcast.service.engine import started
 from overcast.service.fold import State, folded, replayable
+from overcast.service.start import read_state
 from overcast.service.store import Store
 from soak.process import BELIEF, Client
 
@@ -140,7 +140,7 @@ def check(store: Store, books: Books, until: float = np.inf) -> dict[str, int]:
     made = [row.decision for row in rows if row.kind == "decide"]
     learnt = [(row.decision, json.loads(row.body)["reward"]) for row in rows if row.kind == "learn"]
     found = dict(learnt)
-    state = started(store)[0]
+    state = read_state(store)[0]
     replayed = {name: overcast.replay(*replayable(rows, name)) for name in state.lives}
     apart = sum(remembered(life.bandit) != remembered(replayed[name]) for name, life in state.lives.items())
     apart += digest(state) != digest(folded(rows))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from overcast import _check
 
 #: hexadecimal digits of the seed in a record: key (32), number (16) and repetition (16)
 DIGITS = 64
+_KEY = re.compile(r"[0-9a-fA-F]{32}")
 # Kinds of draws: the belief of a decision, its policy, the belief of a round decided elsewhere, and whether to decide
 # at random.
 BELIEF, POLICY, OBSERVATION, UNIFORM = 0, 1, 2, 3
@@ -34,19 +36,19 @@ class Stream:
 
     def __init__(self, seed: int | np.random.SeedSequence) -> None:
         sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-        self._use(sequence.generate_state(2, np.uint64))
+        self._use("".join(f"{int(word):016x}" for word in sequence.generate_state(2, np.uint64)))
 
     #: replaces the number passed to `at`, unless None
     fixed: int | None = None
 
-    def _use(self, key: Any) -> None:
-        self._words = key
+    def _use(self, key: str) -> None:
         #: the key in hexadecimal digits
-        self.key = "".join(f"{int(word):016x}" for word in key)
+        self.key = key
         self._generator: np.random.Generator | None = None  # created on demand, as most decisions draw nothing
 
     def _start(self) -> np.random.Generator:
-        self._bits = np.random.Philox(key=self._words)
+        words = [int(self.key[:16], 16), int(self.key[16:], 16)]
+        self._bits = np.random.Philox(key=np.array(words, dtype=np.uint64))
         self._generator = np.random.Generator(self._bits)
         self._state: Any = self._bits.state
         self._counter = self._state["state"]["counter"]
@@ -55,10 +57,10 @@ class Stream:
     @classmethod
     def of(cls, key: Any) -> Stream:
         """Return the stream with a key of 32 hexadecimal digits."""
-        if not isinstance(key, str) or len(key) != 32:
+        if not isinstance(key, str) or not _KEY.fullmatch(key):
             raise ValueError(f"seed must have a key of 32 hexadecimal digits, got {_check.short(key)}")
         out = cls.__new__(cls)
-        out._use(np.array([int(key[:16], 16), int(key[16:], 16)], dtype=np.uint64))
+        out._use(key.lower())
         return out
 
     def at(self, number: int, repetition: int = 0, kind: int = BELIEF) -> np.random.Generator:

@@ -4,11 +4,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.stats
 
 import overcast as oc
 from memory_support import unchanged
-from overcast.bandit.decide import propose, record_decision
-from overcast.features import Disjoint
+from overcast.bandit.decide import choice_at_mean, propose, record_decision
+from overcast.beliefs import NoClosedForm
+from overcast.features import Disjoint, Quadratic
+from support import refused
 
 
 def _bandit(**options: Any) -> oc.Bandit:
@@ -64,3 +67,48 @@ def test_a_forecast_that_cannot_be_summed_up_leaves_no_trace(monkeypatch: pytest
     with unchanged(bandit), pytest.raises(RuntimeError, match="no quantiles"):
         bandit.decide(belief)
     assert bandit.state.learner is None
+
+
+@pytest.mark.parametrize("policy", [oc.UCB(1.0), oc.Thompson()], ids=repr)
+@pytest.mark.parametrize("options", [{}, {"samples": 3}, {"recalibrate": True}], ids=repr)
+def test_the_choice_at_the_mean_is_that_of_the_explanation(policy: Any, options: Any) -> None:
+    bandit = oc.Bandit(
+        {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [-1.0, 1.0]}, oc.LinearModel(Quadratic(), ridge=1.0), policy, **options
+    )
+    rng, differ = np.random.default_rng(0), 0
+    for t in range(40):
+        decision = bandit.propose(oc.Gaussian(rng.normal(size=2), 4.0), id=f"{t}")
+        with unchanged(bandit):
+            index = choice_at_mean(bandit.state, decision, bandit)
+        bandit.adopt(decision)
+        if t % 10 == 9:
+            assert decision.explain().at_mean == bandit.actions.names[index]  # type: ignore[index]
+        differ += index != decision.index
+        if t % 4:  # some wait
+            bandit.learn(decision, float(rng.normal()), rng.normal(size=2) if t % 2 else None)
+    assert differ or policy.random
+
+
+def test_the_choice_at_the_mean_of_a_forecast_with_names_in_another_order() -> None:
+    bandit = oc.Bandit(["a", "b"], oc.LinearModel(Disjoint(2), ridge=1.0), oc.Greedy(), context=["warm", "wet"])
+    bandit.observe(["a", "b"], [[10.0, 0.0], [0.0, 10.0]], [9.0, 9.0])
+    for given in ({"warm": 1.0, "wet": 9.0}, {"wet": 9.0, "warm": 1.0}):
+        spread = oc.Gaussian(list(given.values()), 0.1).named(list(given))
+        decision = bandit.propose(spread, id="one")
+        assert (decision.index, choice_at_mean(bandit.state, decision, bandit)) == (1, 1)
+
+
+def test_a_forecast_without_a_mean_has_no_choice_at_it() -> None:
+    bandit = oc.Bandit(["a", "b"], oc.LinearModel(Disjoint(2), ridge=1.0), oc.UCB(1.0), samples=2)
+    decision = bandit.propose({"warm": scipy.stats.cauchy(), "wet": scipy.stats.norm()}, id="one")
+    with pytest.raises(NoClosedForm):
+        choice_at_mean(bandit.state, decision, bandit)
+
+
+def test_only_a_fresh_proposal_has_a_choice_at_the_mean() -> None:
+    bandit = _bandit()
+    decision = bandit.propose([1.0, 2.0], id="one")
+    assert choice_at_mean(bandit.state, decision, bandit) == decision.index
+    bandit.adopt(decision)
+    with refused(ValueError, "Bandit", "decision must be one that it just proposed"):
+        choice_at_mean(bandit.state, decision, bandit)

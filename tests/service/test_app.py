@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
+from starlette.applications import Starlette
 
 from overcast.service import Settings, create_app
 from service_support import Api
@@ -22,6 +24,28 @@ def test_a_refused_method_names_those_that_the_path_takes(api: Api) -> None:
         assert answer.status == 405
         assert ", ".join(sorted(answer.headers["allow"].split(", "))) == methods
     assert api.ask("HEAD", "/healthz").status == 200
+
+
+def test_an_operation_is_found_without_starlette_and_with_it(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The application finds it by itself; one that is mounted below a path leaves that to Starlette."""
+    api.decide(id="a")
+    asked: list[str] = []
+    original = Starlette.__call__
+
+    async def counted(self: Starlette, scope: Any, receive: Any, send: Any) -> None:
+        asked.append(scope["path"])
+        await original(self, scope, receive, send)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Starlette, "__call__", counted)
+        assert api.get("/v1/bandits/farm/decisions/a").status == 200
+        assert asked == []
+        assert api.get("/nothing").status == 404
+        assert asked == ["/nothing"]
+    before = api.get("/v1/bandits/farm").body
+    monkeypatch.setattr(api.app, "operations", {})
+    assert api.get("/v1/bandits/farm").body == before
+    assert api.decide(id="a")["id"] == "a"
 
 
 def test_start_and_stop_run_the_engine(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from overcast.service.connections import HEAD, PIECE, RESERVE, Connection, Guard, bind, room_for
+from overcast.service.connections import HEAD, PIECE, RESERVE, Connection, Guard, Joined, bind, room_for
 from service_support import FARM, GAUSSIAN
 from support import refused
 
@@ -155,6 +155,7 @@ class Transport(asyncio.Transport):
     def __init__(self) -> None:
         super().__init__()
         self.buffered, self.closing, self.aborted = 0, False, False
+        self.sent: list[bytes] = []
 
     def is_closing(self) -> bool:
         return self.closing or self.aborted
@@ -163,7 +164,7 @@ class Transport(asyncio.Transport):
         return self.buffered
 
     def write(self, data: Any) -> None:
-        pass
+        self.sent.append(data)
 
     def pause_reading(self) -> None:
         pass
@@ -215,6 +216,45 @@ async def settled() -> None:
 
 def run(work: Any) -> None:
     asyncio.run(work)
+
+
+def test_what_is_written_in_one_turn_is_sent_together() -> None:
+    async def work() -> None:
+        behind = Transport()
+        joined = Joined(behind, asyncio.get_running_loop())
+        joined.write(b"head")
+        joined.write(b"body")
+        assert behind.sent == [b"headbody"]
+        joined.write(b"alone")
+        assert behind.sent == [b"headbody"]
+        await settled()
+        assert behind.sent == [b"headbody", b"alone"]
+        for data in (b"1", b"2", b"3"):
+            joined.write(data)
+        await settled()
+        assert b"".join(behind.sent[2:]) == b"123"
+        joined.write(b"last")
+        joined.close()
+        assert (behind.sent[-1], behind.closing, joined.is_closing()) == (b"last", True, True)
+        joined.write(b"too late")
+        await settled()
+        assert behind.sent[-1] == b"last"
+
+    run(work())
+
+
+def test_an_answer_is_one_send() -> None:
+    async def work() -> None:
+        place = Bench(asyncio.get_running_loop())
+        connection, behind = place.connect()
+        place.gate.set()
+        for _ in range(2):
+            connection.data_received(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            await settled()
+        assert [sent.startswith(b"HTTP/1.1 204") for sent in behind.sent] == [True, True]
+        connection.connection_lost(None)
+
+    run(work())
 
 
 def test_the_head_of_a_request_must_come_in_time() -> None:

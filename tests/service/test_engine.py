@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import threading
 import time
@@ -16,11 +15,10 @@ import pytest
 
 import overcast
 from overcast.service import Settings
-from overcast.service.engine import Engine, Turn, started
+from overcast.service.engine import Engine, Turn
 from overcast.service.errors import Refusal
-from overcast.service.fold import folded
 from overcast.service.store import Row, Snapshots, SqliteStore, Unavailable, open_store
-from service_support import FARM, GAUSSIAN, Api, check_replay, later, remembered, served
+from service_support import FARM, GAUSSIAN, Api, check_replay, remembered
 from store_support import row
 
 
@@ -89,111 +87,6 @@ def test_a_full_disk_answers_503_and_loses_nothing(tmp_path: Path, caplog: pytes
     assert api.outcome(ids[0], reward=1.0).body["repeated"] is True
     check_replay(store, api.state)
     api.stop()
-
-
-def test_the_state_is_kept_and_snapshots_may_be_deleted(tmp_path: Path) -> None:
-    with served(tmp_path, snapshot_every=5) as api:
-        api.post("/v1/bandits", FARM)
-        for _ in range(4):
-            api.outcome(api.decide()["id"], reward=1.0)
-        kept = api.engine.store.snapshots()
-        assert kept is not None
-        assert kept.position >= 5
-        state = remembered(api.state)
-    store = SqliteStore(tmp_path / "log.db")
-    found, position, _ = started(store)
-    assert (remembered(found), position) == (state, found.position)
-    store._db.execute("DELETE FROM snapshots")
-    found, position, _ = started(store)
-    assert (remembered(found), position) == (state, 0)
-    store.close()
-
-
-MODELS: dict[str, dict[str, Any]] = {
-    "ridge": {"features": "Bilinear", "ridge": 1.0},
-    "untuned": {"features": "Bilinear"},
-    "kernel": {"kernel": {"type": "RBF"}, "ridge": 1.0},
-    "sampled": {"features": "Bilinear", "ridge": 1.0, "samples": 5, "policy": {"type": "Thompson"}},
-    "recalibrated": {"features": "Bilinear", "ridge": 1.0, "recalibrate": True},
-}
-
-
-def test_a_state_from_snapshots_goes_on_as_the_fold_does_to_the_byte(tmp_path: Path) -> None:
-    def live(api: Api, name: str, start: int) -> None:
-        for i in range(start, start + 12):
-            belief = {"type": "Gaussian", "mean": [20.0 + i % 5, 1.0], "cov": [4.0, 0.1]}
-            made = api.post(f"/v1/bandits/{name}/decisions", {"belief": belief})
-            assert made.status == 201, made.body
-            if i % 4:
-                body = {"reward": 0.1 * i, "context": [20.5 + i % 3, 1.1] if i % 2 else None}
-                assert api.post(f"/v1/bandits/{name}/decisions/{made.body['id']}/outcome", body).status == 200
-
-    given, key = {name: FARM[name] for name in ("actions", "policy")}, ""
-    for start in (0, 12, 24):  # each start but the first begins with snapshots
-        with served(tmp_path) as api:
-            api.key = key = api.key or key
-            for name, model in MODELS.items():
-                if start == 0:
-                    made = api.post("/v1/bandits", given | {"name": name} | model)
-                    assert made.status == 201, made.body
-                live(api, name, start)
-            check_replay(api.engine.store, api.state)
-
-
-def test_an_upgrade_folds_anew_and_says_how_far_estimates_moved(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    with served(tmp_path, snapshot_every=1) as api:
-        key = api.key
-        api.post("/v1/bandits", FARM)
-        first = api.decide()
-        api.outcome(first["id"], reward=1.0)
-        until = api.state.position
-    store = SqliteStore(tmp_path / "log.db")
-    kept = store.snapshots()
-    assert kept is not None
-    assert kept.position == until
-    store.keep(kept._replace(version="0.0.1"))
-    store.close()
-    with caplog.at_level(logging.WARNING, "overcast.service"), served(tmp_path, snapshot_every=10**6) as api:
-        api.key = key
-        assert api.engine.moved == {"farm": 0.0}
-        assert "version 0.0.1 kept the snapshots" in caplog.text
-        assert 'overcast_upgrade_moved{bandit="farm"} 0.0' in api.get("/metrics").body
-        api.outcome(api.decide()["id"], reward=5.0)
-        state = remembered(api.state)
-    # A version that had learnt something else from the same log.
-    store = SqliteStore(tmp_path / "log.db")
-    other = started(store).state
-    life = other.lives["farm"]
-    life.bandit.observe("early", [20.0, 1.0], 100.0)
-    store.keep(Snapshots(other.position, "0.0.1", other.contents()))
-    caplog.clear()
-    with caplog.at_level(logging.WARNING, "overcast.service"):
-        found = started(store)
-    assert found.moved["farm"] > 1.0
-    assert f"{found.moved['farm']:.3g} of their widths" in caplog.text
-    assert remembered(found.state) == state
-    store.close()
-
-
-@pytest.mark.parametrize("what", ["version", "damage"])
-def test_snapshots_of_another_version_and_damaged_ones_are_not_used(
-    what: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    with served(tmp_path) as api:
-        api.post("/v1/bandits", FARM)
-        api.outcome(api.decide()["id"], reward=1.0)
-        state = remembered(api.state)
-    store = SqliteStore(tmp_path / "log.db")
-    kept = store.snapshots()
-    assert kept is not None
-    other = {"version": kept._replace(version="0.0.0"), "damage": kept._replace(contents={"": b"[]", "farm": b"{}"})}
-    store.keep(other[what])
-    with caplog.at_level(logging.CRITICAL, "overcast.service"):
-        found, position, _ = started(store)
-    assert (remembered(found), position) == (state, 0)
-    store.close()
 
 
 def test_rows_carry_the_version(api: Api) -> None:
@@ -341,29 +234,6 @@ def test_reading_goes_on_however_many_wait_for_the_turn(postgres: str, monkeypat
     other.close()
 
 
-def test_a_clock_that_is_set_back_delays_no_other_decision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [10_000.0]
-    monkeypatch.setattr("overcast.service.engine.time.time", lambda: now[0])
-    with served(tmp_path, max_age=0.01) as api:
-        api.post("/v1/bandits", FARM | {"wait": 60.0})
-        api.decide(id="later")
-        now[0] = 5000.0
-        for id_ in ("one", "two"):
-            api.decide(id=id_)
-        now[0] = 5061.0
-        for _ in range(1000):
-            if api.state.lives["farm"].counts.expired == 2:
-                break
-            time.sleep(0.01)
-        assert list(api.state.lives["farm"].open) == ["later"]
-        check_replay(api.engine.store, api.state)
-        now[0] = 5062.0
-        api.decide(id="three")
-        heads = [state.contents()["farm"].partition(b"\n")[0] for state in (api.state, folded(api.engine.store.read()))]
-        assert heads[0] == heads[1]  # whether it was sorted or not
-        assert list(json.loads(heads[0])["open"]) == ["three", "later"]
-
-
 def test_work_is_answered_from_a_state_that_is_not_too_old(tmp_path: Path) -> None:
     class Counting(SqliteStore):
         reads = 0
@@ -432,24 +302,6 @@ def test_a_log_that_is_shorter_than_before_is_folded_anew(postgres: str, caplog:
     api.stop()
 
 
-def test_a_default_that_cannot_count_lets_the_decision_be_forgotten(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with served(tmp_path) as api:
-        api.post("/v1/bandits", FARM | {"wait": 3600.0, "default": 1.0})
-        made = api.decide()["id"]
-        part = {"event": "part", "id": made, "reward": 1e200, "part": "a"}  # as an import may bring it
-        with caplog.at_level(logging.CRITICAL, "overcast.service"):
-            api.engine.do(lambda turn: turn.append("farm", "part", part, made))
-            later(monkeypatch, 3601.0)
-            assert api.get("/v1/bandits/farm").status == 200
-            api.decide()
-        assert api.get(f"/v1/bandits/farm/decisions/{made}").body["status"] == "expired"
-        assert api.state.lives["farm"].counts.expired == 1
-        assert api.state.lives["farm"].bandit.learnt.rounds == 0
-        check_replay(api.engine.store, api.state)
-
-
 def test_what_happens_in_part_is_undone(
     api: Api, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -460,7 +312,7 @@ def test_what_happens_in_part_is_undone(
     api.decide(id="a")
     before = remembered(api.state)
     with monkeypatch.context() as patched, caplog.at_level(logging.CRITICAL):
-        patched.setattr("overcast.service.shadow.Shadow.decided", broken)
+        patched.setattr("overcast.service.shadow.Shadow.record_decision", broken)
         assert api.post("/v1/bandits/farm/decisions", {"belief": GAUSSIAN, "id": "b"}).status == 500
     api.engine.do(lambda turn: None)
     assert remembered(api.state) == before
@@ -490,25 +342,9 @@ def test_nothing_ends_the_writer(api: Api, monkeypatch: pytest.MonkeyPatch, capl
         raise LookupError("out of order")
 
     with monkeypatch.context() as patched, caplog.at_level(logging.ERROR, "overcast.service"):
-        patched.setattr("overcast.service.engine._due", broken)
+        patched.setattr("overcast.service.engine.is_due", broken)
         while "out of order" not in caplog.text:
             time.sleep(0.01)
     api.engine.do(lambda turn: None)
     assert api.decide()["position"] == 2
     check_replay(api.engine.store, api.state)
-
-
-def test_snapshots_that_lack_a_bandit_are_not_used(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with served(tmp_path, snapshot_every=10**6) as api:
-        api.post("/v1/bandits", FARM)
-        api.decide()
-        contents, position = api.state.contents(), api.state.position
-        api.decide()
-        state = remembered(api.state)
-    store = SqliteStore(tmp_path / "log.db")
-    store.keep(Snapshots(position, overcast.__version__, {"": contents[""]}))
-    with caplog.at_level(logging.WARNING, "overcast.service"):
-        found, since, _ = started(store)
-    assert (remembered(found), since) == (state, 0)
-    assert "does not go on from the snapshots" in caplog.text
-    store.close()

@@ -14,9 +14,10 @@ import pytest
 
 from overcast.service import Settings, erasure, transfer
 from overcast.service.dashboard.window import latest
-from overcast.service.engine import Engine, started
+from overcast.service.engine import Engine
 from overcast.service.erasure import Span, erase_before, upkeep
 from overcast.service.fold import folded, replayable
+from overcast.service.start import read_state
 from overcast.service.store import Row, SqliteStore, Store, open_store
 from service_support import FARM, GAUSSIAN, Api, remembered, served
 from support import refused
@@ -69,7 +70,7 @@ def check_age(opened: Callable[[], Store]) -> None:
     assert remembered(folded(api.engine.store.read())) == remembered(api.state)
     api.stop()
     store = opened()
-    assert remembered(started(store).state) == remembered(folded(store.read()))
+    assert remembered(read_state(store).state) == remembered(folded(store.read()))
     store.close()
 
 
@@ -259,7 +260,7 @@ def check_interrupted(opened: Callable[[], Any], statements: int, caplog: pytest
     assert remembered(folded(rows)) == before == remembered(api.state)
     api.stop()
     store = opened()
-    assert remembered(started(store).state) == before
+    assert remembered(read_state(store).state) == before
     store.close()
 
 

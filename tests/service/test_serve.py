@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from overcast.service import Settings
-from overcast.service.engine import started
 from overcast.service.serve import hand_out, shrink_file
+from overcast.service.start import read_state
 from overcast.service.store import SqliteStore, Unavailable, open_store
 from service_support import FARM, GAUSSIAN, Api, remembered
 from support import refused
@@ -80,7 +80,7 @@ def test_the_first_key_and_a_graceful_end(tmp_path: Path) -> None:
     store = open_store(db)
     kept = store.snapshots()
     assert kept is not None
-    assert kept.position == started(store)[0].position == 2  # it had time to keep its state
+    assert kept.position == read_state(store)[0].position == 2  # it had time to keep its state
     store.close()
 
 

@@ -24,12 +24,12 @@ def test_the_estimate_is_the_formula() -> None:
         choice = shadow.choice(oc.PointMass([1.0, 0.5 * i]), None, f"d{i}", decision.index)
         assert choice is not None
         live.adopt(decision)
-        data = {"index": choice.index, "own": choice.own, "taken": choice.taken}
-        shadow.decided(decision, data, p)
+        data = {"index": choice.index, "own": choice.chosen, "taken": choice.taken}
+        shadow.record_decision(decision, data, p)
         live.learn(decision, reward)
-        shadow.ended(decision.id, oc.events.learnt(decision, reward))
+        shadow.record_outcome(decision.id, oc.events.learnt(decision, reward))
         same = choice.index == decision.index
-        gains.append(choice.own + (reward - choice.taken) / p * same - reward)
+        gains.append(choice.chosen + (reward - choice.taken) / p * same - reward)
     mean = sum(gains) / 4
     error = math.sqrt(sum((gain - mean) ** 2 for gain in gains) / 3 / 4)
     assert shadow.compared.difference is not None
@@ -68,7 +68,9 @@ def test_an_action_that_could_not_be_taken_tells_nothing() -> None:
     live = _bandit()
     shadow = Shadow({"policy": encoded(oc.Greedy()), "model": None}, live, 1, 0.0)
     decision = live.propose([1.0, 0.5], id="d")
-    shadow.decided(decision, {"index": decision.index, "own": 1.0, "taken": 1.0}, 0.0)  # as an import may bring it
-    shadow.ended("d", oc.events.learnt(decision, 1.0))
+    shadow.record_decision(
+        decision, {"index": decision.index, "own": 1.0, "taken": 1.0}, 0.0
+    )  # as an import may bring it
+    shadow.record_outcome("d", oc.events.learnt(decision, 1.0))
     assert (shadow.compared.decisions, shadow.compared.outcomes) == (1, 0)
     assert shadow.bandit.learnt.rounds == 1

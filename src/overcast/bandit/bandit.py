@@ -272,8 +272,9 @@ class Bandit:
             state = self._state
             mask, ticket = state.actions.mask(available), state.pending.unused(id)
             given = in_order(state, belief)
-            decision = propose(state, given, mask, ticket, state.stream.named(ticket)).decision
-            decision.sign(self, state.revision, state.climatology.mark())
+            proposal = propose(state, given, mask, ticket, state.stream.named(ticket))
+            decision = proposal.decision
+            decision.sign(self, state.revision, state.climatology.mark(), proposal[1:])
             return decision
 
     def explain(self, decision: Decision) -> Explanation:
@@ -294,12 +295,14 @@ class Bandit:
         """Take in a decision that was made elsewhere, as if `decide` had returned it; it then waits for its reward.
 
         Evidence is rebuilt from the record: its belief, action and draws. Nothing is decided again, so it does not
-        matter who decided, or from which state.
+        matter who decided, or from which state. What this bandit proposed, and adopts before it learns or changes,
+        needs no rebuilding.
         """
         with self._lock:
-            proposal = adopt(self._state, decision)
+            proposal = adopt(self._state, decision, self)
             record_decision(self._state, proposal)
             self._state.pending.adopt(decision.id, proposal.waiting)
+            decision.drop_basis()
 
     def learn(self, decision: Decision | str, reward: float, context: Any = None) -> None:
         """Take in the reward of a decision, at any time and in any order, once.

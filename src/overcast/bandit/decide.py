@@ -10,7 +10,7 @@ from overcast._random import Stream, drawn_by
 from overcast.bandit.forecast import check_dim, correct, in_order
 from overcast.bandit.pending import OpenDecision
 from overcast.bandit.state import State
-from overcast.beliefs import Belief
+from overcast.beliefs import Belief, PointMass
 from overcast.decisions.climatology import known_mean
 from overcast.decisions.history import summary
 from overcast.decisions.record import Decision, Ranking
@@ -26,6 +26,8 @@ class Proposal(NamedTuple):
     belief : the one that was decided by
     learner, points : that decided; fresh ones before the first decision
     waiting : what will be learnt from
+    question, stream : what was asked, and the random numbers it was answered with, to ask alike about another belief;
+        None if the decision came from a record
     """
 
     decision: Decision
@@ -34,6 +36,8 @@ class Proposal(NamedTuple):
     learner: LastingLearner
     points: Any
     waiting: OpenDecision
+    question: Question | None = None
+    stream: Stream | None = None
 
 
 def ask(state: State, points: Any, belief: Belief, mask: Mask | None, t: int, before: int | None = None) -> Question:
@@ -61,7 +65,7 @@ def propose(state: State, given: Belief, mask: Mask | None, ticket: str, stream:
     drawn = (stream.key, stream.number(t), chosen.repetition), question.samples
     out = Decision(ticket, time.time(), given, move, mask, ranking, place, chosen.probability, *drawn, t)
     waiting = OpenDecision(place if vector is None else None, t, evidence, stated, vector)
-    return Proposal(out, given, belief, learner, points, waiting)
+    return Proposal(out, given, belief, learner, points, waiting, question, stream)
 
 
 def record_decision(state: State, proposal: Proposal) -> None:
@@ -69,7 +73,7 @@ def record_decision(state: State, proposal: Proposal) -> None:
 
     The pending decisions are left to the caller.
     """
-    decision, given, belief, learner, points, waiting = proposal
+    decision, given, belief, learner, points, waiting, *_ = proposal
     mean, kept = known_mean(belief), None if state.journal is None else summary(belief)
     if state.learner is None:
         state.begin(learner, points, given.dim)
@@ -82,12 +86,40 @@ def record_decision(state: State, proposal: Proposal) -> None:
         state.journal.record_decision(decision, waiting.action, waiting.round, kept)
 
 
-def adopt(state: State, decision: Any) -> Proposal:
-    """Rebuild the evidence of a decision that was made elsewhere from its record; the state stays as it is."""
+def choice_at_mean(state: State, decision: Decision, bandit: Any) -> int:
+    """Choose for the mean of the forecast of a proposal, as corrected and taken for certain, with the same draws.
+
+    Return the index of the action. Raise ValueError if the forecast has no mean, if nothing can be chosen for it, or
+    unless the bandit proposed the decision and is as it was then.
+    """
+    basis = decision.basis_of(bandit)
+    if basis is None:
+        raise ValueError("Bandit: decision must be one that it just proposed, got another one")
+    proposal = Proposal(decision, *basis)
+    assert proposal.question is not None
+    assert proposal.stream is not None
+    if proposal.belief.certain:
+        return int(decision.index)  # what was decided for
+    question = proposal.question._replace(beliefs=PointMass(proposal.belief.mean()))
+    with state.threads():
+        return int(answer(question, state.model, proposal.learner, state.policy, proposal.stream).action)
+
+
+def adopt(state: State, decision: Any, bandit: Any = None) -> Proposal:
+    """Rebuild the evidence of a decision that was made elsewhere from its record; the state stays as it is.
+
+    bandit : whose state it is; what it proposed itself, and is as it was then, needs no rebuilding
+    """
     if not isinstance(decision, Decision):
         raise TypeError(f"Bandit: decision must be a Decision, got {_check.short(decision)}")
     if decision.id in state.pending.open:
         raise ValueError(f"Bandit: decision must not be open already, got {_check.short(decision.id)}")
+    t, basis = state.pending.made + 1, decision.basis_of(bandit)
+    if basis is not None:
+        proposal = Proposal(decision, *basis)
+        known = state.learner is None or state.learner is proposal.learner
+        if known and in_order(state, proposal.given) is proposal.given:  # names of dimensions may have come since
+            return proposal._replace(waiting=proposal.waiting._replace(round=t))
     index, vector = state.actions.place(decision.index, decision.action)
     moved = decision.belief if decision.move is None else decision.belief.moved(*decision.move)
     given, belief = in_order(state, decision.belief), in_order(state, moved)
@@ -99,5 +131,5 @@ def adopt(state: State, decision: Any) -> Proposal:
         view = state.model.view(learner, belief, samples, rng)
         points_taken, i = state.row(learner, points, index, vector)
         evidence = learner.as_decided(learner.evidence(points_taken, view, i), decision.mean)
-    waiting = OpenDecision(index, state.pending.made + 1, evidence, stated, vector)
+    waiting = OpenDecision(index, t, evidence, stated, vector)
     return Proposal(decision, given, belief, learner, points, waiting)

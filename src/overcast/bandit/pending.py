@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterable
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -126,10 +127,14 @@ class Pending:
         Of the decisions since the oldest of them and up to the latest one with a reward, some have their reward. Their
         share is taken for the share that gets one at all; it is 1 if rewards come in order.
         """
-        known = self.open.values() if before is None else [one for one in self.open.values() if one.round < before]
-        if not known:
+        if not self.open:
             return [], 1.0
-        latest = list(islice(reversed(known), MAX_AWAITED))
+        known: Iterable[OpenDecision] = reversed(self.open.values())
+        if before is not None:
+            known = (one for one in known if one.round < before)
+        latest = list(islice(known, MAX_AWAITED))
+        if not latest:
+            return [], 1.0
         overtaken = sum(one.round <= self.rewarded for one in latest)
         since = self.rewarded - latest[-1].round + 1
         return [one.evidence for one in latest], 1.0 - overtaken / since if overtaken else 1.0

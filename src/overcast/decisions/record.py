@@ -152,7 +152,7 @@ class Decision:
         self._ranking: Ranking | None = ranking
         self._chosen: Option | None = None  # found when it is asked for, since most decisions are asked for little
         self._mask, self._names = mask, None
-        self._origin: tuple[Any, int, Mark] | None = None
+        self._origin: tuple[Any, int, Mark, Any] | None = None
         self._why: Any = None
         self._seed: tuple[str, int, int] | str = seed
         self._place = place
@@ -213,15 +213,29 @@ class Decision:
         order = np.concatenate([[self._place], ranked[ranked != self._place]])[:n]  # ties may have ranked it lower
         return [self._ranking.option(int(i)) for i in order if scores[i] > -np.inf]
 
-    def sign(self, bandit: Any, revision: int, mark: Mark) -> None:
-        """Take note of the bandit that decided, of the revision of its state, and of the forecasts so far."""
-        self._origin = bandit, revision, mark
+    def sign(self, bandit: Any, revision: int, mark: Mark, basis: Any = None) -> None:
+        """Take note of the bandit that decided, of the revision of its state, and of the forecasts so far.
+
+        basis : what the bandit computed for it and can use again to adopt it; no record and no copy holds it
+        """
+        self._origin = bandit, revision, mark, basis
 
     def forecasts_before(self, bandit: Any) -> Mark | None:
         """Return the forecasts up to the decision if this bandit made it, and is as it was then; else None."""
-        if self._origin is None or self._origin[0] is not bandit or self._origin[1] != bandit.state.revision:
-            return None
-        return self._origin[2]
+        return self._origin[2] if self._origin is not None and self._stands(bandit) else None
+
+    def basis_of(self, bandit: Any) -> Any:
+        """Return the basis that this bandit left; None for another bandit, and if this one has changed since."""
+        return self._origin[3] if self._origin is not None and self._stands(bandit) else None
+
+    def drop_basis(self) -> None:
+        """Forget what the bandit computed for the decision: it is adopted, or will not be."""
+        if self._origin is not None:
+            self._origin = (*self._origin[:3], None)
+
+    def _stands(self, bandit: Any) -> bool:
+        """Whether this bandit decided, and has neither learnt nor changed since."""
+        return self._origin is not None and self._origin[0] is bandit and self._origin[1] == bandit.state.revision
 
     def explain(self) -> Any:
         """Return why the action was chosen, as an `Explanation`: print it, or take its `to_json`.

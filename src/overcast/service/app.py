@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from collections.abc import AsyncIterator
+from typing import Any
 
 import msgspec
 from starlette.applications import Starlette
@@ -77,11 +79,36 @@ def create_app(settings: Settings, store: Store | None = None) -> Starlette:
     for one in (*OPERATIONS, *pages):
         paths.setdefault(one.path, {})[one.method] = Endpoint(one, service)
     routes = [Route(path, _Methods(endpoints), methods=list(endpoints)) for path, endpoints in paths.items()]
-    routes += dashboard.routes(service, OPERATIONS)
-    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _refused})
+    shown_pages = dashboard.routes(service, OPERATIONS)
+    app = _App(routes=[*routes, *shown_pages], lifespan=lifespan, exception_handlers={HTTPException: _refused})
+    for route, endpoints in zip(routes, paths.values(), strict=True):
+        app.operations.setdefault(route.path.count("/"), []).append((route.path_regex, endpoints))
     app.router.redirect_slashes = False
     app.state.service = service
     return app
+
+
+class _App(Starlette):
+    """An application that finds the endpoint of an operation by itself; Starlette finds all else, and refuses the rest.
+
+    An endpoint answers its own errors, so that what Starlette wraps around each request would have nothing to do.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        #: patterns of paths and their endpoints by method, by the number of slashes in the path
+        self.operations: dict[int, list[tuple[re.Pattern[str], dict[str, Endpoint]]]] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not scope.get("root_path"):
+            path, method = scope["path"], scope["method"]
+            for pattern, endpoints in self.operations.get(path.count("/"), ()):
+                match = pattern.match(path)
+                if match is not None and method in endpoints:
+                    scope["path_params"] = match.groupdict()
+                    await endpoints[method](scope, receive, send)
+                    return
+        await super().__call__(scope, receive, send)
 
 
 class _Methods:

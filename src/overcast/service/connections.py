@@ -32,6 +32,40 @@ QUIET = 60.0
 _FULL = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
+class Joined:
+    """A transport that sends what is written in one turn of the loop together: head and body of an answer are one send.
+
+    Everything else is done by the transport behind it.
+    """
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop = transport, loop
+        self._held = b""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        """Send what was held with this; hold the first part until the next one, or until the turn ends."""
+        if self._held:
+            held, self._held = self._held, b""
+            self._transport.write(held + data)
+        else:
+            self._held = data
+            self._loop.call_soon(self.flush)
+
+    def flush(self) -> None:
+        """Send what is held, unless the connection is gone."""
+        held, self._held = self._held, b""
+        if held and not self._transport.is_closing():
+            self._transport.write(held)
+
+    def close(self) -> None:
+        """Send what is held, and close."""
+        self.flush()
+        self._transport.close()
+
+
 class Connection(HttpToolsProtocol):
     """One connection, which knows whose turn it is.
 
@@ -55,7 +89,7 @@ class Connection(HttpToolsProtocol):
         self.before = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
+        super().connection_made(Joined(transport, self.loop))  # type: ignore[arg-type]
         self.since = self.loop.time()
         self.owed = self.owes()
         self._guard.make_room(self.server_state.connections)

@@ -22,8 +22,8 @@ from overcast.service import spec
 from overcast.service.engine import Engine, Turn
 from overcast.service.errors import Refusal
 from overcast.service.fold import Terms
-from overcast.service.routes.decisions import made
-from overcast.service.routes.outcomes import taken
+from overcast.service.routes.decisions import decide_one
+from overcast.service.routes.outcomes import take_outcome
 from overcast.service.settings import Limits
 
 log = logging.getLogger("overcast.service")
@@ -117,14 +117,14 @@ def live(turn: Turn, field: Field) -> None:
     """Let a day pass on a field: decide by its forecast, and learn what an earlier day earned."""
     day = turn.life(field.name).counts.decisions + 1
     belief: dict[str, Any] = {"type": "Ensemble", "points": field.day(day)[0], "names": ["rain, mm"]}
-    made(turn, field.name, m.NewDecision(belief, id=f"day-{day}"), None, Limits())
+    decide_one(turn, field.name, m.NewDecision(belief, id=f"day-{day}"), None, Limits())
     before = day - DELAY
     if before < 1 or before % LOST == 0 or f"day-{before}" not in turn.life(field.name).open:
         return
     record = msgspec.json.decode(turn.find(field.name, f"day-{before}")[0].body)["decision"]
     _, rain, noise = field.day(before)
     reward = round(field.earned(AMOUNTS[record["index"]], rain) + noise, 2)
-    taken(turn, field.name, f"day-{before}", m.NewOutcome(reward, [rain]))
+    take_outcome(turn, field.name, f"day-{before}", m.NewOutcome(reward, [rain]))
 
 
 def _live_all(turn: Turn) -> None:

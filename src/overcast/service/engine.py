@@ -14,7 +14,7 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, NamedTuple, TypeVar
 
@@ -24,7 +24,9 @@ import numpy as np
 import overcast
 from overcast.decisions.record import Decision
 from overcast.service.errors import LIBRARY, Refusal, invalid
-from overcast.service.fold import Life, State, folded
+from overcast.service.expiry import expire_decisions, is_due
+from overcast.service.fold import Life, State
+from overcast.service.start import read_state
 from overcast.service.store.base import Replaced, Row, Snapshots, Store, Unavailable
 
 T = TypeVar("T")
@@ -34,10 +36,6 @@ log = logging.getLogger("overcast.service")
 
 #: work that is taken at once, and that may wait
 BATCH, WAITING = 1000, 20_000
-#: kinds of events that are made of plain values, which need not be read from their JSON form again
-PLAIN = ("decide", "learn", "part", "forget")
-#: decisions of a bandit that expire at one time
-EXPIRING = 1000
 #: seconds after which a read is given up, and a thread that does not come back counts as stuck
 STUCK = 5.0
 
@@ -220,7 +218,7 @@ class Engine:
         reads, writes = _parted(batch)
         if reads or not writes:
             self._settled(reads, self._looked)
-        if writes or (self.state is not None and _due(self.state, time.time())):
+        if writes or (self.state is not None and is_due(self.state, time.time())):
             self._settled(writes, self._written)
         if self.state is not None and self.state.position - self._kept >= self.snapshot_every:
             self._keep()
@@ -253,7 +251,7 @@ class Engine:
     def _folded(self) -> State:
         if self.state is None:
             if self._lost is None:
-                self.state, self._kept, self.moved = started(self.store)
+                self.state, self._kept, self.moved = read_state(self.store)
             else:
                 self.state, self._lost = self._lost, None
         return self.state
@@ -290,7 +288,7 @@ class Engine:
             state.apply(row)
         self._dirty = True
         turn = Turn(state, self.store, time.time())
-        _expire(turn)
+        expire_decisions(turn)
         answers = [_answer(work, turn) for work in batch]
         if turn.rows:
             begun = time.perf_counter()
@@ -342,72 +340,6 @@ class Engine:
         self._kept = self.state.position
 
 
-class Start(NamedTuple):
-    """The state that the log leads to.
-
-    position : up to which it came from snapshots
-    moved : by name of the bandit, how far an upgrade moved its estimates; empty unless snapshots of another version
-        were there to compare with
-    """
-
-    state: State
-    position: int
-    moved: dict[str, float]
-
-
-def started(store: Store) -> Start:
-    """Return the state that the log leads to, from snapshots if this version made them."""
-    kept = store.snapshots()
-    former = None
-    if kept is not None and kept.position > store.last():
-        log.warning("the snapshots are of a longer log, the log is folded from its start")
-    elif kept is not None:
-        try:
-            former = State.of(kept.position, kept.contents)
-        except Exception as error:  # whatever is wrong with a cache, the log is the truth
-            log.warning("the snapshots are not readable, the log is folded from its start: %s", error)
-    if former is None or kept is None:
-        return Start(folded(store.read()), 0, {})
-    if kept.version == overcast.__version__:
-        try:
-            return Start(folded(store.read(kept.position), former), kept.position, {})
-        except (Unavailable, MemoryError):
-            raise
-        except Exception as error:  # a part of them may be missing
-            log.warning("the log does not go on from the snapshots, it is folded from its start: %r", error)
-            return Start(folded(store.read()), 0, {})
-    log.warning(
-        "version %s kept the snapshots, the log is folded from its start by %s", kept.version, overcast.__version__
-    )
-    state, moved = State(), None
-    latest: dict[str, Row] = {}
-    for row in store.read():
-        if row.position > kept.position and moved is None:
-            moved = compared(former, state, latest)
-        state.apply(row)
-        if row.kind == "decide":
-            latest[row.bandit] = row
-    return Start(state, 0, compared(former, state, latest) if moved is None else moved)
-
-
-def compared(former: State, state: State, latest: Mapping[str, Row]) -> dict[str, float]:
-    """Return how far estimates are apart, by name of the bandit: the most that a mean moved, in widths, under a belief.
-
-    latest : the latest decision of each bandit, which holds that belief
-    """
-    out = {}
-    for name, row in latest.items():
-        if name in former.lives and name in state.lives:
-            belief = Decision.from_json(msgspec.json.decode(row.body)["decision"]).belief
-            old, new = (one.lives[name].bandit.estimate(belief) for one in (former, state))
-            width = np.maximum(new.width, np.finfo(float).tiny)
-            out[name] = (
-                float(np.max(np.abs(new.mean - old.mean) / width)) if old.mean.shape == width.shape else math.inf
-            )
-            log.warning("the upgrade moved the estimates of %s by at most %.3g of their widths", name, out[name])
-    return out
-
-
 def unknown(bandit: str) -> Refusal:
     """Return the refusal for a bandit that does not exist, or that the key may not see."""
     return Refusal(404, f"bandit: must be one that exists, got {bandit[:80]!r}")
@@ -436,38 +368,6 @@ def _answer(work: _Work, turn: Turn) -> _Answer:
 
 def _unavailable() -> Refusal:
     return Refusal(503, "service: the log cannot be written or read now; try again", headers={"Retry-After": "1"})
-
-
-def _due(state: State, now: float) -> bool:
-    return any(
-        life.terms.wait is not None
-        and life.open
-        and now - next(iter(life.oldest_first().values())).time > life.terms.wait
-        for life in state.lives.values()
-    )
-
-
-def _expire(turn: Turn) -> None:
-    """Give up the outcomes that did not come in time: the default reward counts, or the decision is forgotten."""
-    for life in turn.state.lives.values():
-        wait, default = life.terms.wait, life.terms.default
-        if wait is None:
-            continue
-        late: list[tuple[str, float]] = []
-        for id_, waiting in life.oldest_first().items():
-            if turn.now - waiting.time <= wait or len(late) >= EXPIRING:
-                break
-            late.append((id_, waiting.total))
-        for id_, total in late:
-            if default is None:
-                turn.append(life.name, "forget", {"event": "forget", "id": id_, "expired": True}, id_)
-            else:
-                body = {"event": "learn", "id": id_, "reward": total + default, "context": None, "expired": True}
-                try:
-                    turn.append(life.name, "learn", body, id_)
-                except Refusal as refusal:  # parts and default may be too large together
-                    log.warning("decision %s of %s expired and is forgotten: %s", id_, life.name, refusal)
-                    turn.append(life.name, "forget", {"event": "forget", "id": id_, "expired": True}, id_)
 
 
 def _settle(batch: Sequence[_Work], answers: Sequence[_Answer]) -> None:

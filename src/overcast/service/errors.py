@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 
 import msgspec
 
@@ -61,10 +60,17 @@ def invalid(error: Exception, field: str | None = None) -> Refusal:
 LIBRARY = (ValueError, TypeError, ArithmeticError, RecursionError)
 
 
-@contextmanager
-def refusing(field: str | None = None) -> Iterator[None]:
-    """Turn what the library refuses into a refusal."""
-    try:
-        yield
-    except LIBRARY as error:
-        raise invalid(error, field) from None
+class refusing:  # noqa: N801 - it reads as a part of the statement
+    """A context manager that turns what the library refuses into a refusal; every request enters some."""
+
+    __slots__ = ("_field",)
+
+    def __init__(self, field: str | None = None) -> None:
+        self._field = field
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, LIBRARY):
+            raise invalid(error, self._field) from None

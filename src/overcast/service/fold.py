@@ -23,13 +23,13 @@ from overcast.service.shadow import Shadow
 from overcast.service.store.base import Row
 
 #: kinds of rows that the library's own events do not know
-OWN = ("create", "part", "terms", "shadow", "unshadow", "end")
+SERVICE_KINDS = ("create", "part", "terms", "shadow", "unshadow", "end")
 
 _read = msgspec.json.decode
 _write = msgspec.json.encode
 
 
-class Made(msgspec.Struct, array_like=True):
+class Answer(msgspec.Struct, array_like=True):
     """The answer to the request for a decision, kept so that it can be answered again after its row is erased.
 
     request : digest of the request; empty if the row does not tell
@@ -59,13 +59,13 @@ class Open(msgspec.Struct):
     time : when it was made
     total : reward so far
     parts : of the outcome so far, by name; None for those of bases that do not tell more
-    made : what was answered; None for the same reason
+    answer : to the request for it; None for the same reason
     """
 
     time: float
     total: float = 0.0
     parts: dict[str, Part | None] = {}
-    made: Made | None = None
+    answer: Answer | None = msgspec.field(default=None, name="made")
 
 
 class Terms(msgspec.Struct, omit_defaults=True):
@@ -173,13 +173,12 @@ class State:
         self.erasing: dict[str, int] = {}
 
     @np.errstate(all="ignore")  # the numbers of requests may be huge
-    def apply(self, row: Row, decision: Decision | None = None, event: Any = None) -> None:
+    def apply(self, row: Row, decision: Decision | None = None) -> None:
         """Let the next row happen; if it cannot, nothing changes.
 
         decision : the one that the row records, if it is at hand; the same as its record, to the byte
-        event : what the body of the row holds, if it is at hand
         """
-        event = _read(row.body) if event is None else event
+        event = _read(row.body)
         if row.bandit:
             self._happen(row, event, decision)
         elif row.kind == "key":
@@ -212,12 +211,13 @@ class State:
         life = self.lives[row.bandit]
         if kind == "decide":
             assert id_ is not None
-            made = Decision.from_json(event["decision"]) if decision is None else decision
-            waiting = Open(row.time, made=answered(life, event, row.position))
-            life.bandit.adopt(made)
+            if decision is None:
+                decision = Decision.from_json(event["decision"])
+            waiting = Open(row.time, answer=answer_of(life, event, row.position))
+            life.bandit.adopt(decision)
             if life.shadow is not None:
                 mixed = isinstance(life.bandit.policy, Mixed)
-                life.shadow.decided(made, event.get("shadow"), made.probability if mixed else None)
+                life.shadow.record_decision(decision, event.get("shadow"), decision.probability if mixed else None)
             life.await_outcome(id_, waiting)
             life.counts.decisions += 1
         elif kind == "part":
@@ -230,7 +230,7 @@ class State:
             assert id_ is not None
             events.apply(life.bandit, event)
             if life.shadow is not None:
-                life.shadow.ended(id_, event)
+                life.shadow.record_outcome(id_, event)
             del life.open[id_]
             life.counts.outcomes += kind == "learn" and not event.get("expired", False)
             life.counts.expired += event.get("expired", False)
@@ -238,7 +238,7 @@ class State:
         elif kind in ("add", "retire", "rename", "policy"):
             events.apply(life.bandit, event)
             if life.shadow is not None and (kind != "policy" or life.shadow.config["policy"] is None):
-                life.shadow.changed(event)
+                life.shadow.apply_change(event)
         elif kind == "shadow":
             life.shadow = Shadow(event["config"], life.bandit, row.position, row.time)
         elif kind == "unshadow":
@@ -268,12 +268,12 @@ class State:
         return out
 
 
-def answered(life: Life, event: Any, position: int) -> Made:
+def answer_of(life: Life, event: Any, position: int) -> Answer:
     """Return the answer to the request for a decision, from its event."""
     record = event["decision"]
     action = record["index"] if life.bandit.actions.names is None else record["action"]
     numbers = record["mean"], record["width"], record["score"], record["probability"]
-    return Made(event.get("request", ""), position, action, *numbers)
+    return Answer(event.get("request", ""), position, action, *numbers)
 
 
 def folded(rows: Iterable[Row], state: State | None = None) -> State:
@@ -290,7 +290,7 @@ def replayable(rows: Iterable[Row], bandit: str) -> tuple[dict[str, Any], list[d
     if "create" not in {kind for kind, _ in own}:
         raise ValueError(f"log: must hold the beginning of {bandit!r} to be replayed, got one that is erased in part")
     out = [next(event["config"] for kind, event in own if kind == "create")]
-    for event in [*(event for kind, event in own if kind not in OWN), events.closed()]:
+    for event in [*(event for kind, event in own if kind not in SERVICE_KINDS), events.closed()]:
         out.append(events.chained(event, after=out[-1]))
     return out[0], out[1:]
 

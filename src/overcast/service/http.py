@@ -10,7 +10,6 @@ import logging
 import re
 import time
 import tomllib
-import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,6 +22,7 @@ from starlette.types import Receive, Scope, Send
 from overcast.service import keys
 from overcast.service.engine import Engine, Turn, unknown
 from overcast.service.errors import Failure, Refusal
+from overcast.service.ids import Ids
 from overcast.service.keys import Key
 from overcast.service.metrics import Metrics
 from overcast.service.settings import Settings
@@ -43,6 +43,8 @@ ALWAYS = [
 _BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*+"|[^\[\]{}"]++', re.DOTALL)
 # The time that dotted keys take to read grows with the square of their length.
 _LONG_KEY = re.compile(rb"""(?:\.[ \t]*(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*){32}""")
+#: of requests that bring none; the loop of the server alone draws them
+_ids = Ids()
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 
 
@@ -178,7 +180,7 @@ class Endpoint:
         """Answer a request; return the status and the id of the request."""
         begun = time.perf_counter()
         given = headers.get(b"x-request-id", b"")
-        request = given.decode() if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+        request = given.decode() if _REQUEST_ID.fullmatch(given) else _ids.draw()
         key: Key | None = None
         extra: dict[str, str] = {}
         try:
@@ -312,9 +314,8 @@ def malformed(error: msgspec.ValidationError) -> Refusal:
 
 async def _received(headers: Mapping[bytes, bytes], receive: Receive, limit: int) -> bytes:
     stated = headers.get(b"content-length", b"0")
-    too_large = Refusal(413, f"body: must have {limit} bytes at most", headers={"Connection": "close"})
     if not stated.isdigit() or int(stated[:20]) > limit:
-        raise too_large
+        raise _too_large(limit)
     parts, size = [], 0
     while True:
         message = await receive()
@@ -323,10 +324,14 @@ async def _received(headers: Mapping[bytes, bytes], receive: Receive, limit: int
         part = message.get("body", b"")
         size += len(part)
         if size > limit:
-            raise too_large
+            raise _too_large(limit)
         parts.append(part)
         if not message.get("more_body", False):
             return b"".join(parts) if len(parts) > 1 else parts[0]
+
+
+def _too_large(limit: int) -> Refusal:
+    return Refusal(413, f"body: must have {limit} bytes at most", headers={"Connection": "close"})
 
 
 def depth(raw: bytes) -> int:

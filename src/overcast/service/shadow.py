@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -21,10 +22,10 @@ _CANNOT = (ValueError, TypeError, ArithmeticError)
 
 
 class Choice(msgspec.Struct):
-    """The choice of the shadow: the index of its action, and its estimates for that and for what was taken."""
+    """The choice of the shadow: the index of its action, and its estimates for that action and for the one taken."""
 
     index: int
-    own: float
+    chosen: float = msgspec.field(name="own")
     taken: float
 
 
@@ -93,16 +94,16 @@ class Shadow:
         if self.failed is not None:
             return None
         try:
-            made = self.bandit.propose(belief, available, id=id_)
+            decision = self.bandit.propose(belief, available, id=id_)
         except _CANNOT:
             return None
-        assert made._ranking is not None
-        mean = made._ranking.estimate.mean
-        out = Choice(made.index, float(mean[made.index]), float(mean[taken]))
-        return out if math.isfinite(out.own) and math.isfinite(out.taken) else None
+        assert decision._ranking is not None
+        mean = decision._ranking.estimate.mean
+        out = Choice(decision.index, float(mean[decision.index]), float(mean[taken]))
+        return out if math.isfinite(out.chosen) and math.isfinite(out.taken) else None
 
-    def decided(self, decision: Decision, data: Any, probability: float | None) -> None:
-        """See a decision, with the choice that was recorded with it."""
+    def record_decision(self, decision: Decision, data: Any, probability: float | None) -> None:
+        """Adopt a decision, and compare it with the choice that was recorded with it."""
 
         def see() -> None:
             choice = None if data is None else msgspec.convert(data, Choice)
@@ -111,39 +112,37 @@ class Shadow:
                 agrees = choice.index == decision.index
                 self.compared.decisions += 1
                 self.compared.agreed += agrees
-                expected = self.compared.expected + (choice.own - choice.taken)
+                expected = self.compared.expected + (choice.chosen - choice.taken)
                 self.compared.expected = expected if math.isfinite(expected) else self.compared.expected
                 self.open[decision.id] = Waiting(choice, agrees, probability)
 
-        self._happened(see)
+        self._attempt(see)
 
-    def ended(self, id_: str, event: Any) -> None:
-        """See the outcome of a decision, or that there will be none."""
+    def record_outcome(self, id_: str, event: Any) -> None:
+        """Learn the outcome of a decision, or forget it if there will be none."""
         if id_ in self.bandit.state.pending.open:
-            self._happened(lambda: events.apply(self.bandit, event))
+            self._attempt(lambda: events.apply(self.bandit, event))
         waiting = self.open.pop(id_, None)
         if event["event"] == "learn" and waiting is not None and waiting.probability:
             choice, reward = waiting.choice, event["reward"]
-            gain = choice.own - reward + waiting.agrees * (reward - choice.taken) / waiting.probability
+            gain = choice.chosen - reward + waiting.agrees * (reward - choice.taken) / waiting.probability
             if math.isfinite(self.compared.squares + gain * gain):
                 self.compared.outcomes += 1
                 self.compared.gain += gain
                 self.compared.squares += gain * gain
 
-    def changed(self, event: Any) -> None:
-        """See that actions came, went or got other names, or that the bandit has another policy."""
-        self._happened(lambda: events.apply(self.bandit, event))
+    def apply_change(self, event: Any) -> None:
+        """Let actions come, go or get other names, or take over another policy of the bandit."""
+        self._attempt(lambda: events.apply(self.bandit, event))
 
-    def _happened(self, what: Any) -> bool:
-        """Let something happen; if the model cannot, the shadow stops and the bandit goes on."""
+    def _attempt(self, what: Callable[[], None]) -> None:
+        """Do something; if the model cannot, the shadow stops and the bandit goes on."""
         if self.failed is not None:
-            return False
+            return
         try:
             what()
         except _CANNOT as error:
             self.failed = str(error).splitlines()[0][:200]
-            return False
-        return True
 
     def to_data(self) -> dict[str, Any]:
         """Return all of it but the bandit as JSON data."""

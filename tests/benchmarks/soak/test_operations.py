@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from overcast.service import Settings
-from overcast.service.engine import started
+from overcast.service.start import read_state
 from overcast.service.store import SqliteStore, open_store
 from required import lacking
 from soak import postgres as wheel
@@ -179,7 +179,7 @@ def test_upgrade(tmp_path: Path) -> None:
         thread.join()
     process.stop()
     store = SqliteStore(db)
-    state = digest(started(store).state)
+    state = digest(read_state(store).state)
     store.close()
     former = sqlite3.connect(db)
     former.execute("UPDATE snapshots SET version = '0.0.1'")  # as another version would have left them
@@ -194,5 +194,5 @@ def test_upgrade(tmp_path: Path) -> None:
     process.stop()
     store = SqliteStore(db)
     assert check(store, books) == RIGHT
-    assert digest(started(store).state) == state
+    assert digest(read_state(store).state) == state
     store.close()

@@ -11,7 +11,7 @@ import pytest
 from browser_support import site
 from dashboard_support import Visitor
 from overcast.service import Limits, Settings
-from overcast.service.dashboard.pages import SCREENS
+from overcast.service.dashboard.screens import SCREENS
 from overcast.service.fold import Open
 from overcast.service.keys import new_key
 from overcast.service.store import Unavailable, open_store

@@ -45,7 +45,7 @@ def _live(api: Api) -> None:
 def _open(life: Life) -> dict[str, Any]:
     """Return the open decisions without the positions of their rows."""
     return {
-        id_: (one.time, one.total, one.parts, one.made and [*astuple(one.made)[:1], *astuple(one.made)[2:]])
+        id_: (one.time, one.total, one.parts, one.answer and [*astuple(one.answer)[:1], *astuple(one.answer)[2:]])
         for id_, one in life.open.items()
     }
 

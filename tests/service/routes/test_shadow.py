@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import overcast as oc
-from overcast.service.engine import started
 from overcast.service.fold import State
+from overcast.service.start import read_state
 from overcast.service.store import SqliteStore
 from service_support import FARM, GAUSSIAN, Api, check_replay, remembered, served
 
@@ -71,7 +71,7 @@ def test_the_state_of_a_shadow_survives_a_start(tmp_path: Path) -> None:
         before, told = remembered(api.state), api.get(SHADOW).body
         key = api.key
     store = SqliteStore(tmp_path / "log.db")
-    found, position, _ = started(store)
+    found, position, _ = read_state(store)
     store.close()
     assert position > 0  # from the snapshot
     assert remembered(found) == before

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -82,8 +81,8 @@ class LinearLearner(LastingLearner):
         return fit if self._awaited is None else fit.awaiting(*self._awaited)
 
     def awaiting(self, evidence: Sequence[Row], share: float = 1.0) -> LinearLearner:
-        out = copy.copy(self)
-        out._last, out._awaited = None, (evidence, share)
+        out = object.__new__(type(self))
+        vars(out).update(vars(self), _last=None, _awaited=(evidence, share))
         return out
 
     def evidence(self, points: DesignPoints, view: View, index: Index) -> Row:

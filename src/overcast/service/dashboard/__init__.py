@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from overcast.service.dashboard.pages import routes
+from overcast.service.dashboard.screens import routes
 
 __all__ = ["routes"]

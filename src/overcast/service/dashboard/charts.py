@@ -157,7 +157,7 @@ def widths(window: Window) -> Markup | None:
 
 def shadow(window: Window) -> Markup | None:
     """Draw the gain that the shadow expects over the actions taken, decision by decision, with its moving mean."""
-    seen = [(one.time, one.shadow.own - one.shadow.taken) for one in window.decisions if one.shadow is not None]
+    seen = [(one.time, one.shadow.chosen - one.shadow.taken) for one in window.decisions if one.shadow is not None]
     if not seen:
         return None
     times, gains = zip(*seen, strict=True)

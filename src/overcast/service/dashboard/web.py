@@ -281,7 +281,7 @@ async def _body(request: Request, limit: int) -> bytes:
     return b"".join(parts)
 
 
-def found_key(site: Site, given: str, now: float) -> Key | None:
+def valid_key(site: Site, given: str, now: float) -> Key | None:
     """Return the key that somebody signs in with; None unless it is valid."""
     engine = site.service.engine
     return None if engine.state is None else keys.find(engine.state.keys, engine.secret, given, now)

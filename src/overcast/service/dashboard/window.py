@@ -32,7 +32,7 @@ class Other(msgspec.Struct):
     """The action that the shadow would have taken, with its estimates for that one and the one taken."""
 
     index: int
-    own: float
+    chosen: float = msgspec.field(name="own")
     taken: float
 
 

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import math
-import uuid
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from overcast.beliefs import Belief, PointMass
+from overcast.bandit.decide import choice_at_mean
+from overcast.beliefs import Belief
 from overcast.decisions.record import Decision
 from overcast.service import messages as m
 from overcast.service.engine import Turn
 from overcast.service.errors import LIBRARY, Refusal, refusing
-from overcast.service.fold import Life, Made, answered, detail, details
+from overcast.service.fold import Answer, Life, answer_of, detail, details
 from overcast.service.http import Call, Operation, Parameter, Reply, converted, digest
+from overcast.service.ids import Ids
 from overcast.service.routes.bandits import BANDIT, labels
 from overcast.service.routes.beliefs import given_belief, with_floats
 from overcast.service.settings import Limits
 from overcast.service.store.base import Row
+
+#: of decisions; the writer alone draws them
+_ids = Ids()
 
 
 async def decide(call: Call) -> Reply:
@@ -30,7 +34,7 @@ async def decide(call: Call) -> Reply:
         if asked.belief is None:
             raise Refusal(422, "decision: belief must be given, got none", "belief")
         alone = m.NewDecision(asked.belief, *one[1:])
-        return Reply(201, await call.ask(lambda turn: made(turn, call.bandit, alone, header, limits)))
+        return Reply(201, await call.ask(lambda turn: decide_one(turn, call.bandit, alone, header, limits)))
     if any(part is not None for part in one):
         raise Refusal(422, "decisions: must come without belief, available, costs and id beside them", "decisions")
     if not 1 <= len(asked.decisions) <= limits.batch:
@@ -47,8 +51,8 @@ async def decide(call: Call) -> Reply:
     return Reply(200, await call.ask(work))
 
 
-def made(turn: Turn, name: str, asked: m.NewDecision, header: str | None, limits: Limits) -> m.Decided:
-    """Return a decision, which is made unless its id is known."""
+def decide_one(turn: Turn, name: str, asked: m.NewDecision, header: str | None, limits: Limits) -> m.Decided:
+    """Decide, unless the id is known: then answer as before."""
     life = turn.life(name)
     if asked.costs is not None:
         raise Refusal(422, "decision: costs are not offered by this version; leave them out", "costs")
@@ -59,45 +63,46 @@ def made(turn: Turn, name: str, asked: m.NewDecision, header: str | None, limits
         # Logs of earlier releases told 1 from 1.0.
         if known.request != request and known.request != digest([asked.belief, asked.available]):
             raise Refusal(409, f"decision: id must be new for another request, got {id_!r} again", "id")
-        return _told(id_, known)
+        return _message(id_, known)
     if life.retired:
         raise Refusal(409, f"bandit: must not be retired, got {name!r}")
     belief, form = given_belief(asked.belief, limits)
     _check_size(life, belief, limits)
     with refusing():
-        decision = life.bandit.propose(belief, asked.available, id=uuid.uuid4().hex if id_ is None else id_)
+        decision = life.bandit.propose(belief, asked.available, id=_ids.draw() if id_ is None else id_)
     if not all(map(math.isfinite, (decision.mean, decision.width, decision.score))):
         raise Refusal(422, "decision: estimates must be finite, got numbers beyond all bounds", "belief")
     record = decision.to_json() | {"belief": form}
-    plugged = _plugged(life, belief, asked.available, decision) if life.terms.explain else None
+    plugged = _plugged(life, decision) if life.terms.explain else None
     body = {"event": "decide", "decision": record, "request": request, "plugged": plugged}
     if life.shadow is not None:
         body["shadow"] = life.shadow.choice(belief, asked.available, decision.id, decision.index)
     row = turn.append(name, "decide", body, decision, detail(decision) if life.terms.explain else None)
-    return _told(decision.id, answered(life, body, row.position))
+    return _message(decision.id, answer_of(life, body, row.position))
 
 
-def _known(turn: Turn, life: Life, id_: str) -> Made | None:
+def _known(turn: Turn, life: Life, id_: str) -> Answer | None:
     """Return the earlier answer under an id; None if the id is new."""
-    if id_ in life.open and (made := life.open[id_].made) is not None:  # its row may be erased
-        return made
+    if id_ in life.open and (answer := life.open[id_].answer) is not None:  # its row may be erased
+        return answer
     row = next((row for row in turn.find(life.name, id_) if row.kind == "decide"), None)
     if row is not None:
-        return answered(life, msgspec.json.decode(row.body), row.position)
+        return answer_of(life, msgspec.json.decode(row.body), row.position)
     if id_ in life.open:
         raise Refusal(409, f"decision: id must be new, got {id_!r} again, of which the request is erased", "id")
     return None
 
 
-def _told(id_: str, made: Made) -> m.Decided:
-    action: Any = made.action
-    return m.Decided(id_, action, made.mean, made.width, made.score, made.probability, made.position - 1)
+def _message(id_: str, answer: Answer) -> m.Decided:
+    action: Any = answer.action
+    numbers = answer.mean, answer.width, answer.score, answer.probability
+    return m.Decided(id_, action, *numbers, answer.position - 1)
 
 
 def _item(turn: Turn, name: str, data: Any, header: str | None, limits: Limits) -> m.DecidedItem:
     given = data.get("id") if isinstance(data, dict) else None
     try:
-        decided = made(turn, name, converted(data, m.NewDecision), header, limits)
+        decided = decide_one(turn, name, converted(data, m.NewDecision), header, limits)
     except Refusal as refusal:
         return m.DecidedItem(given if isinstance(given, str) else None, refusal.status, refusal.fault)
     return m.DecidedItem(decided.id, 201, decision=decided)
@@ -114,13 +119,17 @@ def _check_size(life: Life, belief: Belief, limits: Limits) -> None:
             )
 
 
-def _plugged(life: Life, belief: Belief, available: Any, decision: Decision) -> Any:
-    """Return the choice that the mean of the belief, taken for certain, would lead to; None if it has none."""
+def _plugged(life: Life, decision: Decision) -> Any:
+    """Return the choice that the mean of the belief, taken for certain, would lead to; None if it has none.
+
+    It is kept with the decision: once the bandit has learnt, nobody can tell it any more.
+    """
     try:
-        other = life.bandit.propose(PointMass(belief.mean()), available, id=decision.id)
+        index = choice_at_mean(life.bandit.state, decision, life.bandit)
     except LIBRARY:
         return None
-    return labels(life)[other.index] if life.bandit.actions.names is None else other.action
+    names = life.bandit.actions.names
+    return index if names is None else names[index]
 
 
 def _idempotency(call: Call) -> str | None:

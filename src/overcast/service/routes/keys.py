@@ -20,7 +20,7 @@ async def create_key(call: Call) -> Reply:
         scopes, bandits = tuple(dict.fromkeys(asked.scopes)), tuple(dict.fromkeys(asked.bandits))
         key, shown = new_key(secret, asked.name, scopes, bandits, turn.now, asked.expires)
         turn.append("", "key", {"event": "key", "key": key})
-        return m.KeyMade(*_told(key), key=shown)
+        return m.KeyMade(*_values(key), key=shown)
 
     return Reply(201, await call.ask(work))
 
@@ -30,7 +30,7 @@ async def list_keys(call: Call) -> Reply:
     return Reply(
         200,
         await call.ask(
-            lambda turn: m.KeyList([m.KeyInfo(*_told(key)) for key in turn.state.keys.values()]), writes=False
+            lambda turn: m.KeyList([m.KeyInfo(*_values(key)) for key in turn.state.keys.values()]), writes=False
         ),
     )
 
@@ -57,7 +57,8 @@ def check_whole(call: Call) -> None:
         raise Refusal(403, "key: must see all bandits for this, got one that sees some")
 
 
-def _told(key: Key) -> tuple[str, str, list[str], list[str], float, float | None]:
+def _values(key: Key) -> tuple[str, str, list[str], list[str], float, float | None]:
+    """Return the fields of `m.KeyInfo`."""
     return key.id, key.name, list(key.scopes), list(key.bandits), key.created, key.expires
 
 

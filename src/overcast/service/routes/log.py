@@ -15,7 +15,7 @@ from overcast.service import messages as m
 from overcast.service import spec
 from overcast.service.engine import Turn
 from overcast.service.errors import Refusal, refusing
-from overcast.service.fold import Life, Made, State, details
+from overcast.service.fold import Answer, Life, State, details
 from overcast.service.http import Call, Operation, Parameter, Reply
 from overcast.service.routes.bandits import BANDIT, check_terms, info
 from overcast.service.settings import Limits
@@ -187,8 +187,8 @@ def _at(row: Row, name: str, position: int) -> Row:
     life = Life.from_bytes(row.detail or b"")
     life.name, life.since, life.position = name, position, position
     for one in life.open.values():
-        if one.made is not None:  # positions in another log mean nothing here
-            one.made.position = position
+        if one.answer is not None:  # positions in another log mean nothing here
+            one.answer.position = position
     return row._replace(detail=life.to_bytes())
 
 
@@ -226,7 +226,7 @@ def _check_life(life: Life, row: Row) -> None:
     """Raise ValueError for a row after which pages or outcomes that do not come would fail."""
     if row.kind == "decide":
         choice = msgspec.json.decode(row.body, type=_Decide).shadow
-        msgspec.convert(msgspec.to_builtins(life.open[row.decision or ""].made), Made)
+        msgspec.convert(msgspec.to_builtins(life.open[row.decision or ""].answer), Answer)
         known, told = len(life.bandit.actions), 0 if row.detail is None else details(row.detail).shape[1]
         if told > known or (choice is not None and not 0 <= choice.index < known):
             raise ValueError(f"detail and shadow must be about the {known} actions")

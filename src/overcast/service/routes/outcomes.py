@@ -17,7 +17,7 @@ from overcast.service.routes.decisions import ONE, check_id, unknown_decision
 
 
 async def report_outcome(call: Call) -> Reply:
-    return Reply(200, await call.ask(lambda turn: taken(turn, call.bandit, call.params["id"], call.body)))
+    return Reply(200, await call.ask(lambda turn: take_outcome(turn, call.bandit, call.params["id"], call.body)))
 
 
 async def report_outcomes(call: Call) -> Reply:
@@ -36,13 +36,13 @@ def _verdict(turn: Turn, bandit: str, data: Any) -> m.Verdict:
     given = data.get("id") if isinstance(data, dict) else None
     try:
         item = converted(data, m.NewOutcomeItem)
-        taken(turn, bandit, item.id, item)
+        take_outcome(turn, bandit, item.id, item)
     except Refusal as refusal:
         return m.Verdict(given if isinstance(given, str) else None, refusal.status, refusal.fault)
     return m.Verdict(item.id, 200)
 
 
-def taken(turn: Turn, bandit: str, id_: str, asked: m.NewOutcome) -> m.OutcomeTaken:
+def take_outcome(turn: Turn, bandit: str, id_: str, asked: m.NewOutcome) -> m.OutcomeTaken:
     """Take in an outcome, once."""
     life = turn.life(bandit)
     check_id(id_)

@@ -28,13 +28,13 @@ async def start_shadow(call: Call) -> Reply:
         life = turn.life(call.bandit)
         if life.shadow is None or life.shadow.config != config or life.shadow.failed is not None:
             turn.append(life.name, "shadow", {"event": "shadow", "config": config})
-        return told(life)
+        return shadow_info(life)
 
     return Reply(200, await call.ask(work))
 
 
 async def get_shadow(call: Call) -> Reply:
-    return Reply(200, await call.ask(lambda turn: told(turn.life(call.bandit)), writes=False))
+    return Reply(200, await call.ask(lambda turn: shadow_info(turn.life(call.bandit)), writes=False))
 
 
 async def end_shadow(call: Call) -> Reply:
@@ -47,7 +47,7 @@ async def end_shadow(call: Call) -> Reply:
     return Reply(200, await call.ask(work))
 
 
-def told(life: Life) -> m.ShadowInfo:
+def shadow_info(life: Life) -> m.ShadowInfo:
     """Describe the shadow of a bandit; raise a refusal if it has none."""
     shadow = life.shadow
     if shadow is None:
