@@ -185,7 +185,8 @@ def _open(state: State, learner: LastingLearner, ids: Sequence[Any], arrays: Arr
     if any(a >= b for a, b in pairwise(rounds)) or rounds[-1] > made:
         raise ValueError("the open decisions are out of order")
     for action, _, evidence, stated, vector in found:
-        if not 0 <= action < len(state.actions):
+        known = vector is not None if action is None else 0 <= action < len(state.actions)
+        if not known or (action is None and isinstance(state.actions, Actions)):
             raise ValueError("an open decision is about an action that does not exist")
         want = None if state.recalibrated is None else (2, state.dim)
         if (None if stated is None else stated.shape) != want:

@@ -53,7 +53,7 @@ def _revealed(
     stated: Array | None,
     context: Array | Belief,
 ) -> tuple[Any, Any]:
-    """Return what a revealed context tells: evidence for the learner, and a lesson for the correction of forecasts.
+    """Return evidence for the learner and a lesson for the correction of forecasts, from a revealed context.
 
     Either is None where it tells nothing: to a model that does not learn from contexts, and without a correction.
 

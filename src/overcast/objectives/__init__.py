@@ -1,4 +1,4 @@
-"""What decisions maximise."""
+"""Objectives: the values that decisions maximise."""
 
 from overcast.objectives.base import Mean, Objective
 

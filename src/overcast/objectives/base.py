@@ -11,7 +11,7 @@ from overcast._check import Array
 
 
 class Objective(ABC):
-    """What decisions maximise, given what every action earns in each context that may come.
+    """A value to maximise, computed from the rewards that an action has in all contexts that may come.
 
     A monotone objective of upper bounds is an upper bound, so `UCB` and the other policies need not know it.
 
