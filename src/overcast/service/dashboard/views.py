@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from overcast.beliefs import Belief
 from overcast.calibration import check
-from overcast.service import messages as m
+from overcast.service import answers as a
 from overcast.service.dashboard import charts
 from overcast.service.dashboard.charts import LEVELS, Option, Share
 from overcast.service.dashboard.window import Seen, Window
@@ -156,7 +156,7 @@ def dimensions_of(belief: Belief, context: Any, shown: int = 30) -> list[Dimensi
     ]
 
 
-def options_of(record: m.DecisionRecord) -> list[Option]:
+def options_of(record: a.DecisionRecord) -> list[Option]:
     """Return the actions as a decision saw them."""
     chosen = record.record["index"]
     return [

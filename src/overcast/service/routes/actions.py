@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from overcast import events
+from overcast.service import answers as a
 from overcast.service import messages as m
 from overcast.service.engine import Turn
 from overcast.service.errors import Refusal, refusing
@@ -18,7 +19,7 @@ async def add_actions(call: Call) -> Reply:
     asked: m.NewActions = call.body
     limits = call.service.settings.limits
 
-    def work(turn: Turn) -> m.BanditInfo:
+    def work(turn: Turn) -> a.BanditInfo:
         life = turn.life(call.bandit)
         known = labels(life)
         if len(known) + len(asked.actions) > limits.actions:
@@ -36,7 +37,7 @@ async def change_action(call: Call) -> Reply:
     asked: m.ChangedAction = call.body
     check_actions([] if asked.vector is None else [asked.vector], call.service.settings.limits)
 
-    def work(turn: Turn) -> m.BanditInfo:
+    def work(turn: Turn) -> a.BanditInfo:
         life, name = _found(turn, call)
         if isinstance(name, int):
             raise Refusal(422, "action: must have a name to be changed, got a bandit whose actions have none")
@@ -54,7 +55,7 @@ async def change_action(call: Call) -> Reply:
 
 
 async def retire_action(call: Call) -> Reply:
-    def work(turn: Turn) -> m.BanditInfo:
+    def work(turn: Turn) -> a.BanditInfo:
         life, name = _found(turn, call)
         turn.append(life.name, "retire", events.retired([name]))
         return info(life)
@@ -73,7 +74,14 @@ def _found(turn: Turn, call: Call) -> tuple[Life, Any]:
 ONE = f"{BANDIT}/actions/{{action:path}}"
 OPERATIONS = [
     Operation(
-        "POST", f"{BANDIT}/actions", add_actions, "Add actions", "admin", {201: m.BanditInfo}, m.NewActions, (409,)
+        "POST",
+        f"{BANDIT}/actions",
+        add_actions,
+        "Add actions",
+        "admin",
+        {201: a.BanditInfo},
+        m.NewActions,
+        (409,),
     ),
     Operation(
         "PATCH",
@@ -81,9 +89,9 @@ OPERATIONS = [
         change_action,
         "Give an action a new vector or name",
         "admin",
-        {200: m.BanditInfo},
+        {200: a.BanditInfo},
         m.ChangedAction,
         (409,),
     ),
-    Operation("DELETE", ONE, retire_action, "Retire an action", "admin", {200: m.BanditInfo}),
+    Operation("DELETE", ONE, retire_action, "Retire an action", "admin", {200: a.BanditInfo}),
 ]

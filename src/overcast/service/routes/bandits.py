@@ -15,6 +15,7 @@ from overcast._units import Units
 from overcast.bandit.arguments import checked_reward
 from overcast.calibration import Recalibrated
 from overcast.policies import Mixed, Policy
+from overcast.service import answers as a
 from overcast.service import messages as m
 from overcast.service import spec
 from overcast.service.engine import Turn
@@ -43,7 +44,7 @@ async def create_bandit(call: Call) -> Reply:
         config = spec.configuration(asked.actions, model, policy, **options)
     body = {"event": "create", "config": config, "terms": Terms(asked.wait, asked.default, asked.explain)}
 
-    def work(turn: Turn) -> m.BanditInfo:
+    def work(turn: Turn) -> a.BanditInfo:
         if asked.name in turn.state.lives:
             raise Refusal(409, f"bandit: name must be a new one, got {asked.name!r} again", "name")
         turn.append(asked.name, "create", body)
@@ -55,9 +56,9 @@ async def create_bandit(call: Call) -> Reply:
 async def list_bandits(call: Call) -> Reply:
     key = call.key
 
-    def work(turn: Turn) -> m.BanditList:
+    def work(turn: Turn) -> a.BanditList:
         lives = turn.state.lives.values()
-        return m.BanditList([m.BanditShort(**_short(life)) for life in lives if key is None or key.sees(life.name)])
+        return a.BanditList([a.BanditShort(**_short(life)) for life in lives if key is None or key.sees(life.name)])
 
     return Reply(200, await call.ask(work, writes=False))
 
@@ -72,7 +73,7 @@ async def change_bandit(call: Call) -> Reply:
     with refusing("policy"):
         given_policy = None if asked.policy is UNSET else spec.policy_of(asked.policy)
 
-    def work(turn: Turn) -> m.BanditInfo:
+    def work(turn: Turn) -> a.BanditInfo:
         life = turn.life(call.bandit)
         policy = None
         if given_policy is not None or share is not None:
@@ -91,7 +92,7 @@ async def change_bandit(call: Call) -> Reply:
 
 
 async def retire_bandit(call: Call) -> Reply:
-    def work(turn: Turn) -> m.BanditInfo:
+    def work(turn: Turn) -> a.BanditInfo:
         life = turn.life(call.bandit)
         if not life.retired:
             turn.append(life.name, "end", {"event": "end"})
@@ -104,13 +105,13 @@ async def estimate(call: Call) -> Reply:
     asked: m.Query = call.body
     belief = given_belief(asked.belief, call.service.settings.limits)[0]
 
-    def work(turn: Turn) -> m.Estimated:
+    def work(turn: Turn) -> a.Estimated:
         life = turn.life(call.bandit)
         estimated = life.bandit.estimate(belief)
         if not (np.isfinite(estimated.mean).all() and np.isfinite(estimated.width).all()):
             raise Refusal(422, "estimate: must be finite, got numbers beyond all bounds; check the belief", "belief")
         rows = zip(labels(life), estimated.mean.tolist(), estimated.width.tolist(), strict=True)
-        return m.Estimated([m.EstimatedAction(*row) for row in rows], turn.state.position)
+        return a.Estimated([a.EstimatedAction(*row) for row in rows], turn.state.position)
 
     return Reply(200, await call.ask(work, writes=False))
 
@@ -150,7 +151,7 @@ def labels(life: Life) -> list[Any]:
     return list(range(len(life.bandit.actions))) if names is None else list(names)
 
 
-def info(life: Life) -> m.BanditInfo:
+def info(life: Life) -> a.BanditInfo:
     """Describe a bandit in full."""
     bandit, terms = life.bandit, life.terms
     policy = bandit.policy
@@ -158,9 +159,9 @@ def info(life: Life) -> m.BanditInfo:
     alone = isinstance(actions.candidates, Units)
     vectors = [None] * len(actions) if alone else actions.vectors.tolist()
     rows = zip(labels(life), vectors, actions.active.tolist(), strict=True)
-    return m.BanditInfo(
+    return a.BanditInfo(
         **_short(life),
-        action_list=[m.Action(*row) for row in rows],
+        action_list=[a.Action(*row) for row in rows],
         model=encoded(bandit.model),
         policy=encoded(policy.policy if isinstance(policy, Mixed) else policy),
         samples=bandit.samples,
@@ -172,17 +173,17 @@ def info(life: Life) -> m.BanditInfo:
         default=terms.default,
         explain=terms.explain,
         explore=spec.share_of(policy),
-        learnt=m.LearntSoFar(learnt.rounds, learnt.open, learnt.noise, learnt.ridge),
+        learnt=a.LearntSoFar(learnt.rounds, learnt.open, learnt.noise, learnt.ridge),
     )
 
 
-def _correction(corrector: Recalibrated | None) -> m.Correction | None:
+def _correction(corrector: Recalibrated | None) -> a.Correction | None:
     if corrector is None:
         return None
     arrays = (corrector.bias, corrector.slope, corrector.factor)
     numbers = [one.tolist() if corrector.outcomes else [] for one in arrays]
     factors = [one if math.isfinite(one) else None for one in numbers[2]]
-    return m.Correction(corrector.outcomes, numbers[0], numbers[1], factors)
+    return a.Correction(corrector.outcomes, numbers[0], numbers[1], factors)
 
 
 def _short(life: Life) -> dict[str, Any]:
@@ -203,13 +204,19 @@ def _short(life: Life) -> dict[str, Any]:
 BANDITS, BANDIT = "/v1/bandits", "/v1/bandits/{name}"
 OPERATIONS = [
     Operation(
-        "POST", BANDITS, create_bandit, "Create a bandit", "admin", {201: m.BanditInfo}, m.NewBandit, (409,), True
+        "POST", BANDITS, create_bandit, "Create a bandit", "admin", {201: a.BanditInfo}, m.NewBandit, (409,), True
     ),
-    Operation("GET", BANDITS, list_bandits, "List the bandits that the key may see", "read", {200: m.BanditList}),
-    Operation("GET", BANDIT, get_bandit, "Inspect a bandit", "read", {200: m.BanditInfo}),
-    Operation("PATCH", BANDIT, change_bandit, "Change policy or limits", "admin", {200: m.BanditInfo}, m.ChangedBandit),
-    Operation("DELETE", BANDIT, retire_bandit, "Retire a bandit: it decides no more", "admin", {200: m.BanditInfo}),
+    Operation("GET", BANDITS, list_bandits, "List the bandits that the key may see", "read", {200: a.BanditList}),
+    Operation("GET", BANDIT, get_bandit, "Inspect a bandit", "read", {200: a.BanditInfo}),
+    Operation("PATCH", BANDIT, change_bandit, "Change policy or limits", "admin", {200: a.BanditInfo}, m.ChangedBandit),
+    Operation("DELETE", BANDIT, retire_bandit, "Retire a bandit: it decides no more", "admin", {200: a.BanditInfo}),
     Operation(
-        "POST", f"{BANDIT}/estimate", estimate, "Mean and width of all actions", "read", {200: m.Estimated}, m.Query
+        "POST",
+        f"{BANDIT}/estimate",
+        estimate,
+        "Mean and width of all actions",
+        "read",
+        {200: a.Estimated},
+        m.Query,
     ),
 ]

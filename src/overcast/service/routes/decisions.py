@@ -11,6 +11,7 @@ import numpy as np
 from overcast.bandit.decide import choice_at_mean
 from overcast.beliefs import Belief
 from overcast.decisions.record import Decision
+from overcast.service import answers as a
 from overcast.service import messages as m
 from overcast.service.engine import Turn
 from overcast.service.errors import LIBRARY, Refusal, refusing
@@ -44,14 +45,14 @@ async def decide(call: Call) -> Reply:
             m.check("Idempotency-Key with the number of a decision", m.ID, f"{header}.{len(asked.decisions) - 1}")
     items = [(item, None if header is None else f"{header}.{i}") for i, item in enumerate(asked.decisions)]
 
-    def work(turn: Turn) -> m.DecidedList:
+    def work(turn: Turn) -> a.DecidedList:
         turn.life(call.bandit)
-        return m.DecidedList([_item(turn, call.bandit, *item, limits) for item in items])
+        return a.DecidedList([_item(turn, call.bandit, *item, limits) for item in items])
 
     return Reply(200, await call.ask(work))
 
 
-def decide_one(turn: Turn, name: str, asked: m.NewDecision, header: str | None, limits: Limits) -> m.Decided:
+def decide_one(turn: Turn, name: str, asked: m.NewDecision, header: str | None, limits: Limits) -> a.Decided:
     """Decide, unless the id is known: then answer as before."""
     life = turn.life(name)
     if asked.costs is not None:
@@ -93,19 +94,19 @@ def _known(turn: Turn, life: Life, id_: str) -> Answer | None:
     return None
 
 
-def _message(id_: str, answer: Answer) -> m.Decided:
+def _message(id_: str, answer: Answer) -> a.Decided:
     action: Any = answer.action
     numbers = answer.mean, answer.width, answer.score, answer.probability
-    return m.Decided(id_, action, *numbers, answer.position - 1)
+    return a.Decided(id_, action, *numbers, answer.position - 1)
 
 
-def _item(turn: Turn, name: str, data: Any, header: str | None, limits: Limits) -> m.DecidedItem:
+def _item(turn: Turn, name: str, data: Any, header: str | None, limits: Limits) -> a.DecidedItem:
     given = data.get("id") if isinstance(data, dict) else None
     try:
         decided = decide_one(turn, name, converted(data, m.NewDecision), header, limits)
     except Refusal as refusal:
-        return m.DecidedItem(given if isinstance(given, str) else None, refusal.status, refusal.fault)
-    return m.DecidedItem(decided.id, 201, decision=decided)
+        return a.DecidedItem(given if isinstance(given, str) else None, refusal.status, refusal.fault)
+    return a.DecidedItem(decided.id, 201, decision=decided)
 
 
 def _check_size(life: Life, belief: Belief, limits: Limits) -> None:
@@ -145,7 +146,7 @@ async def get_decision(call: Call) -> Reply:
     return Reply(200, await call.ask(lambda turn: _record(turn, call), writes=False))
 
 
-def _record(turn: Turn, call: Call) -> m.DecisionRecord:
+def _record(turn: Turn, call: Call) -> a.DecisionRecord:
     life, id_ = turn.life(call.bandit), call.params["id"]
     check_id(id_)
     rows = turn.find(life.name, id_)
@@ -153,9 +154,9 @@ def _record(turn: Turn, call: Call) -> m.DecisionRecord:
     if first is None:
         raise unknown_decision(id_)
     event = msgspec.json.decode(first.body)
-    happened = [m.Happened(row.position, row.time, row.kind, msgspec.json.decode(row.body)) for row in rows]
+    happened = [a.Happened(row.position, row.time, row.kind, msgspec.json.decode(row.body)) for row in rows]
     status = "open" if id_ in life.open else _status(happened[-1])
-    return m.DecisionRecord(
+    return a.DecisionRecord(
         id_,
         first.position - 1,
         first.time,
@@ -168,34 +169,34 @@ def _record(turn: Turn, call: Call) -> m.DecisionRecord:
     )
 
 
-def _status(last: m.Happened) -> str:
+def _status(last: a.Happened) -> str:
     return "expired" if last.event.get("expired") else {"learn": "rewarded", "forget": "cancelled"}[last.kind]
 
 
-def _options(life: Life, row: Row) -> list[m.OptionSeen] | None:
+def _options(life: Life, row: Row) -> list[a.OptionSeen] | None:
     if row.detail is None:
         return None
     columns = details(row.detail)
     columns = np.where(np.isfinite(columns), columns, np.nan).T.tolist()
     names = labels(life)[: len(columns)]
     return [
-        m.OptionSeen(name, *(None if math.isnan(number) else number for number in numbers))
+        a.OptionSeen(name, *(None if math.isnan(number) else number for number in numbers))
         for name, numbers in zip(names, columns, strict=True)
     ]
 
 
 async def cancel_decision(call: Call) -> Reply:
-    def work(turn: Turn) -> m.Verdict:
+    def work(turn: Turn) -> a.Verdict:
         life, id_ = turn.life(call.bandit), call.params["id"]
         check_id(id_)
         if id_ in life.open:
             turn.append(life.name, "forget", {"event": "forget", "id": id_}, id_)
-            return m.Verdict(id_, 200)
+            return a.Verdict(id_, 200)
         rows = turn.find(life.name, id_)
         if not rows:
             raise unknown_decision(id_)
         if rows[-1].kind == "forget" and not msgspec.json.decode(rows[-1].body).get("expired"):
-            return m.Verdict(id_, 200)
+            return a.Verdict(id_, 200)
         raise Refusal(409, f"decision: must be open to be cancelled, got {id_!r}, which has its outcome or expired")
 
     return Reply(200, await call.ask(work))
@@ -220,7 +221,7 @@ OPERATIONS = [
         decide,
         "Decide under a belief, or many at once",
         "decide",
-        {201: m.Decided, 200: m.DecidedList},
+        {201: a.Decided, 200: a.DecidedList},
         m.OneOrMany,
         (409,),
         parameters=(
@@ -232,14 +233,14 @@ OPERATIONS = [
             ),
         ),
     ),
-    Operation("GET", ONE, get_decision, "A decision and what it rests on", "read", {200: m.DecisionRecord}),
+    Operation("GET", ONE, get_decision, "A decision and what it rests on", "read", {200: a.DecisionRecord}),
     Operation(
         "DELETE",
         ONE,
         cancel_decision,
         "Cancel a decision that was never shown",
         "decide",
-        {200: m.Verdict},
+        {200: a.Verdict},
         None,
         (409,),
     ),

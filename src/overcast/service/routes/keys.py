@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from overcast.service import answers as a
 from overcast.service import messages as m
 from overcast.service.engine import Turn
 from overcast.service.errors import Refusal
@@ -14,13 +15,13 @@ async def create_key(call: Call) -> Reply:
     asked: m.NewKey = call.body
     secret = call.service.engine.secret
 
-    def work(turn: Turn) -> m.KeyMade:
+    def work(turn: Turn) -> a.KeyMade:
         if asked.expires is not None and asked.expires <= turn.now:
             raise Refusal(422, f"key: expires must be in the future, got {asked.expires}", "expires")
         scopes, bandits = tuple(dict.fromkeys(asked.scopes)), tuple(dict.fromkeys(asked.bandits))
         key, shown = new_key(secret, asked.name, scopes, bandits, turn.now, asked.expires)
         turn.append("", "key", {"event": "key", "key": key})
-        return m.KeyMade(*_values(key), key=shown)
+        return a.KeyMade(*_values(key), key=shown)
 
     return Reply(201, await call.ask(work))
 
@@ -30,7 +31,8 @@ async def list_keys(call: Call) -> Reply:
     return Reply(
         200,
         await call.ask(
-            lambda turn: m.KeyList([m.KeyInfo(*_values(key)) for key in turn.state.keys.values()]), writes=False
+            lambda turn: a.KeyList([a.KeyInfo(*_values(key)) for key in turn.state.keys.values()]),
+            writes=False,
         ),
     )
 
@@ -38,7 +40,7 @@ async def list_keys(call: Call) -> Reply:
 async def revoke_key(call: Call) -> Reply:
     check_whole(call)
 
-    def work(turn: Turn) -> m.Empty:
+    def work(turn: Turn) -> a.Empty:
         id_, keys = call.params["id"], turn.state.keys
         if id_ not in keys:
             raise Refusal(404, f"key: must be one that exists, got {id_[:80]!r}")
@@ -46,7 +48,7 @@ async def revoke_key(call: Call) -> Reply:
         if not any("admin" in key.scopes and key.whole and key.expires is None for key in others):
             raise Refusal(409, "key: must not be the last one with the scope admin for all bandits; make another first")
         turn.append("", "revoke", {"event": "revoke", "id": id_})
-        return m.Empty()
+        return a.Empty()
 
     return Reply(200, await call.ask(work))
 
@@ -58,13 +60,13 @@ def check_whole(call: Call) -> None:
 
 
 def _values(key: Key) -> tuple[str, str, list[str], list[str], float, float | None]:
-    """Return the fields of `m.KeyInfo`."""
+    """Return the fields of `a.KeyInfo`."""
     return key.id, key.name, list(key.scopes), list(key.bandits), key.created, key.expires
 
 
 KEYS = "/v1/keys"
 OPERATIONS = [
-    Operation("POST", KEYS, create_key, "Make a key, which is shown once", "admin", {201: m.KeyMade}, m.NewKey),
-    Operation("GET", KEYS, list_keys, "List the keys", "admin", {200: m.KeyList}),
-    Operation("DELETE", f"{KEYS}/{{id}}", revoke_key, "Revoke a key at once", "admin", {200: m.Empty}, None, (409,)),
+    Operation("POST", KEYS, create_key, "Make a key, which is shown once", "admin", {201: a.KeyMade}, m.NewKey),
+    Operation("GET", KEYS, list_keys, "List the keys", "admin", {200: a.KeyList}),
+    Operation("DELETE", f"{KEYS}/{{id}}", revoke_key, "Revoke a key at once", "admin", {200: a.Empty}, None, (409,)),
 ]

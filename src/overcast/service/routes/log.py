@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from overcast.bandit.arguments import checked_reward
+from overcast.service import answers as a
 from overcast.service import messages as m
 from overcast.service import spec
 from overcast.service.engine import Turn
@@ -118,7 +119,7 @@ async def import_log(call: Call) -> Reply:
     known = await call.ask(lambda turn: _fresh(turn, name), writes=False)
     rows = await asyncio.to_thread(checked, rows, name, known, limits)
 
-    def work(turn: Turn) -> m.BanditInfo:
+    def work(turn: Turn) -> a.BanditInfo:
         if _fresh(turn, name) != known:
             raise Refusal(409, f"bandit: must not change while a log is imported, got {name!r}, which did")
         for row in rows:
@@ -260,7 +261,7 @@ OPERATIONS = [
         import_log,
         "Import a log: into a bandit that it creates, or into one that has decided nothing",
         "admin",
-        {201: m.BanditInfo},
+        {201: a.BanditInfo},
         errors=(409,),
         uploads=(*(form.media for form in FORMATS.values()), b"application/octet-stream"),
     ),

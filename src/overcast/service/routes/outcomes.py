@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from overcast.bandit.arguments import checked_reward
+from overcast.service import answers as a
 from overcast.service import messages as m
 from overcast.service.engine import Turn
 from overcast.service.errors import Refusal, refusing
@@ -25,24 +26,24 @@ async def report_outcomes(call: Call) -> Reply:
     if not 1 <= len(items) <= limit:
         raise Refusal(422, f"outcomes: must be 1 to {limit}, got {len(items)}", "outcomes")
 
-    def work(turn: Turn) -> m.VerdictList:
+    def work(turn: Turn) -> a.VerdictList:
         turn.life(call.bandit)
-        return m.VerdictList([_verdict(turn, call.bandit, item) for item in items])
+        return a.VerdictList([_verdict(turn, call.bandit, item) for item in items])
 
     return Reply(200, await call.ask(work))
 
 
-def _verdict(turn: Turn, bandit: str, data: Any) -> m.Verdict:
+def _verdict(turn: Turn, bandit: str, data: Any) -> a.Verdict:
     given = data.get("id") if isinstance(data, dict) else None
     try:
         item = converted(data, m.NewOutcomeItem)
         take_outcome(turn, bandit, item.id, item)
     except Refusal as refusal:
-        return m.Verdict(given if isinstance(given, str) else None, refusal.status, refusal.fault)
-    return m.Verdict(item.id, 200)
+        return a.Verdict(given if isinstance(given, str) else None, refusal.status, refusal.fault)
+    return a.Verdict(item.id, 200)
 
 
-def take_outcome(turn: Turn, bandit: str, id_: str, asked: m.NewOutcome) -> m.OutcomeTaken:
+def take_outcome(turn: Turn, bandit: str, id_: str, asked: m.NewOutcome) -> a.OutcomeTaken:
     """Take in an outcome, once."""
     life = turn.life(bandit)
     check_id(id_)
@@ -54,7 +55,7 @@ def take_outcome(turn: Turn, bandit: str, id_: str, asked: m.NewOutcome) -> m.Ou
         known = waiting.parts[asked.part]
         if known is None or known.request != request:
             raise _other(id_, asked)
-        return m.OutcomeTaken(id_, True, False, known.total)
+        return a.OutcomeTaken(id_, True, False, known.total)
     total = waiting.total + asked.reward
     with refusing("reward"):
         checked_reward(total)
@@ -64,17 +65,17 @@ def take_outcome(turn: Turn, bandit: str, id_: str, asked: m.NewOutcome) -> m.Ou
         context = read_belief(asked.context, "context")[1] if isinstance(asked.context, dict) else asked.context
         learn = {"event": "learn", "id": id_, "reward": total, "context": context}
         turn.append(bandit, "learn", learn | {"part": asked.part, "request": request}, id_)
-        return m.OutcomeTaken(id_, False, True, total)
+        return a.OutcomeTaken(id_, False, True, total)
     if asked.part is None:
         raise Refusal(422, 'outcome: part must name the part if "final" is false, got none', "part")
     if asked.context is not None:
         raise Refusal(422, "outcome: context must come with the final part, got it before", "context")
     body = {"event": "part", "id": id_, "reward": asked.reward, "part": asked.part, "request": request}
     turn.append(bandit, "part", body, id_)
-    return m.OutcomeTaken(id_, False, False, total)
+    return a.OutcomeTaken(id_, False, False, total)
 
 
-def _again(turn: Turn, bandit: str, id_: str, asked: m.NewOutcome, request: str) -> m.OutcomeTaken:
+def _again(turn: Turn, bandit: str, id_: str, asked: m.NewOutcome, request: str) -> a.OutcomeTaken:
     """Return the answer to an outcome that was taken before; raise a refusal for one that comes too late."""
     rows = turn.find(bandit, id_)
     if not rows:
@@ -87,7 +88,7 @@ def _again(turn: Turn, bandit: str, id_: str, asked: m.NewOutcome, request: str)
         total = event["reward"] if row.kind == "learn" else total + event["reward"]
         # Logs of earlier releases told 1 from 1.0.
         if event.get("request") in (request, digest([asked.reward, asked.context, asked.final, asked.part])):
-            return m.OutcomeTaken(id_, True, row.kind == "learn", total)
+            return a.OutcomeTaken(id_, True, row.kind == "learn", total)
         if row.kind == "part" and event["part"] == asked.part:
             raise _other(id_, asked)
     last = msgspec.json.decode(rows[-1].body)
@@ -106,7 +107,7 @@ OPERATIONS = [
         report_outcome,
         "What came of it",
         "outcome",
-        {200: m.OutcomeTaken},
+        {200: a.OutcomeTaken},
         m.NewOutcome,
         (409,),
     ),
@@ -116,7 +117,7 @@ OPERATIONS = [
         report_outcomes,
         "What came of many",
         "outcome",
-        {200: m.VerdictList},
+        {200: a.VerdictList},
         m.NewOutcomes,
     ),
 ]

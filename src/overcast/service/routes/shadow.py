@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from overcast._storage import config as encoded
+from overcast.service import answers as a
 from overcast.service import messages as m
 from overcast.service import spec
 from overcast.service.engine import Turn
@@ -24,7 +25,7 @@ async def start_shadow(call: Call) -> Reply:
         raise Refusal(422, "shadow: must have a policy or a model, got neither", "policy")
     config = {"policy": policy, "model": model}
 
-    def work(turn: Turn) -> m.ShadowInfo:
+    def work(turn: Turn) -> a.ShadowInfo:
         life = turn.life(call.bandit)
         if life.shadow is None or life.shadow.config != config or life.shadow.failed is not None:
             turn.append(life.name, "shadow", {"event": "shadow", "config": config})
@@ -38,22 +39,22 @@ async def get_shadow(call: Call) -> Reply:
 
 
 async def end_shadow(call: Call) -> Reply:
-    def work(turn: Turn) -> m.Empty:
+    def work(turn: Turn) -> a.Empty:
         life = turn.life(call.bandit)
         if life.shadow is not None:
             turn.append(life.name, "unshadow", {"event": "unshadow"})
-        return m.Empty()
+        return a.Empty()
 
     return Reply(200, await call.ask(work))
 
 
-def shadow_info(life: Life) -> m.ShadowInfo:
+def shadow_info(life: Life) -> a.ShadowInfo:
     """Describe the shadow of a bandit; raise a refusal if it has none."""
     shadow = life.shadow
     if shadow is None:
         raise Refusal(404, f"shadow: must have been put before, got none for {life.name!r}")
     compared = shadow.compared
-    return m.ShadowInfo(
+    return a.ShadowInfo(
         shadow.config["model"],
         shadow.config["policy"],
         shadow.time,
@@ -76,9 +77,9 @@ OPERATIONS = [
         start_shadow,
         "Let a second policy or model see everything",
         "admin",
-        {200: m.ShadowInfo},
+        {200: a.ShadowInfo},
         m.NewShadow,
     ),
-    Operation("GET", SHADOW, get_shadow, "The shadow beside the bandit", "read", {200: m.ShadowInfo}),
-    Operation("DELETE", SHADOW, end_shadow, "End the shadow", "admin", {200: m.Empty}),
+    Operation("GET", SHADOW, get_shadow, "The shadow beside the bandit", "read", {200: a.ShadowInfo}),
+    Operation("DELETE", SHADOW, end_shadow, "End the shadow", "admin", {200: a.Empty}),
 ]

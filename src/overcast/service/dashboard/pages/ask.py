@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from overcast.service import messages as m
+from overcast.service import answers as a
 from overcast.service.dashboard import forms
 from overcast.service.dashboard.views import label
 from overcast.service.dashboard.web import Visit
@@ -25,7 +25,7 @@ async def show(visit: Visit) -> Response:
 
 
 async def _page(visit: Visit, status: int = 200, error: str | None = None) -> Response:
-    info: m.BanditInfo = await visit.perform(f"GET {BANDIT}", name=visit.bandit)
+    info: a.BanditInfo = await visit.perform(f"GET {BANDIT}", name=visit.bandit)
     given = {name: forms.text(visit.form, name) for name in ("mean", "sd", "belief")}
     if not visit.form:
         given |= await asyncio.to_thread(_usual, visit, info)
@@ -36,7 +36,7 @@ async def _page(visit: Visit, status: int = 200, error: str | None = None) -> Re
     )
 
 
-def _usual(visit: Visit, info: m.BanditInfo) -> dict[str, str]:
+def _usual(visit: Visit, info: a.BanditInfo) -> dict[str, str]:
     """Return the last belief, to start from."""
     window = latest(visit.site.service.engine.store, info.name, info.position, 20)
     if not window.decisions:
@@ -53,10 +53,10 @@ async def decide(visit: Visit) -> Response:
     try:
         body: dict[str, Any] = {"belief": forms.belief(visit.form)}
         if "some" in visit.form:
-            info: m.BanditInfo = await visit.perform(f"GET {BANDIT}", name=visit.bandit)
+            info: a.BanditInfo = await visit.perform(f"GET {BANDIT}", name=visit.bandit)
             taken = visit.form.get("available", [])
             body["available"] = [one.name for one in info.action_list if one.active and label(one.name) in taken]
-        decided: m.Decided = await visit.perform(f"POST {MANY}", body, name=visit.bandit)
+        decided: a.Decided = await visit.perform(f"POST {MANY}", body, name=visit.bandit)
     except Refusal as refusal:
         if refusal.status not in (409, 422):
             raise

@@ -9,7 +9,7 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from overcast.service import messages as m
+from overcast.service import answers as a
 from overcast.service.dashboard import forms, views
 from overcast.service.dashboard.charts import Option
 from overcast.service.dashboard.views import label
@@ -31,7 +31,7 @@ async def show(visit: Visit) -> Response:
 
 
 async def show_news(visit: Visit) -> Response:
-    info: m.BanditInfo = await visit.perform(f"GET {BANDIT}", name=visit.bandit)
+    info: a.BanditInfo = await visit.perform(f"GET {BANDIT}", name=visit.bandit)
     if forms.text(visit.query, "at") == str(info.position):
         return Response(status_code=204)
     return visit.page("_bandit.html", **await _shown(visit, FRESH))
@@ -39,7 +39,7 @@ async def show_news(visit: Visit) -> Response:
 
 async def _shown(visit: Visit, age: float = 0.0) -> dict[str, Any]:
     """Return the content of the page of a bandit; for `age` seconds, visitors share it."""
-    info: m.BanditInfo = await visit.perform(f"GET {BANDIT}", name=visit.bandit)
+    info: a.BanditInfo = await visit.perform(f"GET {BANDIT}", name=visit.bandit)
     dim = forms.text(visit.query, "dim")
     place = info.name, int(dim) if dim.isdecimal() and len(dim) < 6 else 0
     known = visit.site.shown.get(place)
@@ -55,11 +55,11 @@ async def _shown(visit: Visit, age: float = 0.0) -> dict[str, Any]:
     return known[1]
 
 
-async def _drawn(visit: Visit, info: m.BanditInfo, dim: int) -> dict[str, Any]:
+async def _drawn(visit: Visit, info: a.BanditInfo, dim: int) -> dict[str, Any]:
     engine = visit.site.service.engine
     window = await asyncio.to_thread(latest, engine.store, info.name, info.position)
 
-    def work(turn: Turn) -> tuple[list[Option], list[tuple[str, float]], int, m.ShadowInfo | None]:
+    def work(turn: Turn) -> tuple[list[Option], list[tuple[str, float]], int, a.ShadowInfo | None]:
         life = turn.life(info.name)
         beside = None if life.shadow is None else shadow_info(life)
         return _options(life, window), _pending(life), turn.state.position, beside

@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from overcast.service import messages as m
+from overcast.service import answers as a
 from overcast.service.dashboard import charts, forms
 from overcast.service.dashboard.web import Visit
 from overcast.service.dashboard.window import Window, latest
@@ -31,7 +31,7 @@ async def show_news(visit: Visit) -> Response:
 
 
 async def _listed(visit: Visit) -> dict[str, Any]:
-    found: list[m.BanditShort] = (await visit.perform(f"GET {BANDITS}")).bandits
+    found: list[a.BanditShort] = (await visit.perform(f"GET {BANDITS}")).bandits
     found = sorted(found, key=lambda one: (one.retired, one.name))
     store = visit.site.service.engine.store
 

@@ -6,7 +6,7 @@ import msgspec
 from starlette.responses import Response
 
 from overcast.beliefs import belief_from_json
-from overcast.service import messages as m
+from overcast.service import answers as a
 from overcast.service.dashboard import charts, forms, views
 from overcast.service.dashboard.views import label
 from overcast.service.dashboard.web import Visit
@@ -19,7 +19,7 @@ async def show(visit: Visit) -> Response:
 
 
 async def _page(visit: Visit, status: int = 200, error: str | None = None) -> Response:
-    record: m.DecisionRecord = await visit.perform(f"GET {ONE}", name=visit.bandit, id=visit.params["id"])
+    record: a.DecisionRecord = await visit.perform(f"GET {ONE}", name=visit.bandit, id=visit.params["id"])
     learnt = next((one.event for one in record.events if one.kind == "learn"), {})
     belief = belief_from_json(record.record["belief"])
     options = views.options_of(record)

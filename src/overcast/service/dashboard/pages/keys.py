@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from overcast.service import messages as m
+from overcast.service import answers as a
 from overcast.service.dashboard import forms
 from overcast.service.dashboard.web import Visit
 from overcast.service.errors import Refusal
@@ -16,8 +16,8 @@ async def show(visit: Visit) -> Response:
     return await _page(visit)
 
 
-async def _page(visit: Visit, status: int = 200, error: str | None = None, new: m.KeyMade | None = None) -> Response:
-    found: m.KeyList = await visit.perform(f"GET {KEYS}")
+async def _page(visit: Visit, status: int = 200, error: str | None = None, new: a.KeyMade | None = None) -> Response:
+    found: a.KeyList = await visit.perform(f"GET {KEYS}")
     return visit.page("keys.html", status, error=error, new=new, keys=found.keys, scopes=SCOPES, given=visit.form)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from overcast.service import messages as m
+from overcast.service import answers as a
 from overcast.service.dashboard import forms
 from overcast.service.dashboard.web import Visit
 from overcast.service.errors import Refusal
@@ -38,7 +38,7 @@ def _page(visit: Visit, status: int = 200, error: str | None = None) -> Response
 
 async def create(visit: Visit) -> Response:
     try:
-        info: m.BanditInfo = await visit.perform(f"POST {BANDITS}", forms.bandit(visit.form))
+        info: a.BanditInfo = await visit.perform(f"POST {BANDITS}", forms.bandit(visit.form))
     except Refusal as refusal:
         if refusal.status not in (409, 422):
             raise
