@@ -24,7 +24,7 @@ READABLE = (3, 4, 5, 6)
 #: the array that holds the JSON text
 HEADER = "header"
 
-_MODULES = {
+MODULES = {
     "confidence": confidence,
     "features": features,
     "kernels": kernels,
@@ -68,7 +68,7 @@ def given_or_stored(path: str, name: str, given: Any, data: Any) -> Any:
 def _encode(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         name = type(value).__name__
-        home = [key for key, module in _MODULES.items() if getattr(module, name, None) is type(value)]
+        home = [key for key, module in MODULES.items() if getattr(module, name, None) is type(value)]
         if not home:
             raise TypeError
         parameters = {field.name: _encode(getattr(value, field.name)) for field in dataclasses.fields(value)}
@@ -88,7 +88,7 @@ def _decode(data: Any) -> Any:
     if not isinstance(data, dict):
         return data
     module, _, name = data["type"].partition(".")
-    kind = getattr(_MODULES[module], name)
+    kind = getattr(MODULES[module], name)
     return kind(**{field: _decode(value) for field, value in data.items() if field != "type"})
 
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from types import ModuleType
 from typing import Any, TypeVar
 
-from overcast import _check, confidence, events, features, kernels, models, objectives, policies
+from overcast import _check, events, features, models, policies
+from overcast._storage import MODULES
 from overcast._storage import config as encoded
 from overcast.bandit.config import OPTIONS
 from overcast.models.base import Model
@@ -18,14 +18,7 @@ from overcast.objectives import Objective
 from overcast.policies.base import Policy
 
 T = TypeVar("T")
-_HOMES: dict[str, ModuleType] = {
-    "confidence": confidence,
-    "features": features,
-    "kernels": kernels,
-    "models": models,
-    "objectives": objectives,
-    "policies": policies,
-}
+_HOMES = {name: module for name, module in MODULES.items() if name != "spaces"}
 #: where the class of a field is looked for first
 _FIELDS = {
     "features": "features",
