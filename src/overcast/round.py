@@ -98,14 +98,12 @@ def answer(
         )
     turn = _Turn(question, model, learner, policy, streams)
     pick = policy.choose(turn)
-    _, view, outlook = turn.seen(pick.repetition)
-    points, vector = question.points, None
+    action, scores, probability, _, repetition = pick
+    outlook, points, vector = turn.outlook(repetition), question.points, None
     if question.search is not None:
-        points, outlook, vector = turn.found(int(pick.action), outlook)
-    return Answer(
-        *(pick.action, points, view, outlook.estimate, outlook.mean, pick.scores, turn.progress),
-        *(pick.probability, pick.repetition, vector),
-    )
+        points, outlook, vector = turn.found(int(action), outlook)
+    estimate, progress = outlook.estimate, turn.progress
+    return Answer(action, points, turn.view, estimate, outlook.mean, scores, progress, probability, repetition, vector)
 
 
 def revealed_evidence(model: Model, learner: Learner, points: Any, index: Index, contexts: Beliefs) -> Any:
@@ -117,67 +115,64 @@ def revealed_evidence(model: Model, learner: Learner, points: Any, index: Index,
 
 
 class _Turn:
-    """A question as a policy sees it (`policies.turn`): the first outlook is there, more come on demand."""
+    """A question as a policy sees it (`policies.turn`). It keeps the latest view of the belief, and its outlook."""
 
     __slots__ = (
-        *("_asked", "_best", "_learner", "_model", "_question", "_seen", "_streams"),
-        *("exact", "progress", "searched"),
+        *("_asked", "_best", "_learner", "_model", "_outlook", "_question", "_repetition", "_streams"),
+        *("exact", "progress", "searched", "view"),
     )
 
     def __init__(
         self, question: Question, model: Model, learner: Learner, policy: Policy, streams: Stream | Sequence[Stream]
     ) -> None:
         self._question, self._model, self._learner, self._streams = question, model, learner, streams
-        waiting, self.exact = question.waiting, question.samples is None
+        waiting = question.waiting
         self._asked = learner.awaiting(waiting, question.share) if waiting and not policy.random else learner
-        self.searched = question.search is not None
-        self._seen = self._see(0)
-        self.progress = Progress(question.round, self._asked.log_det, model.theory_ridge, self._seen[2].mean.shape[-1])
+        self.exact, self.searched = question.samples is None, question.search is not None
         self._best: tuple[Any, Outlook, Array] | None = None  # what `refine` found
+        self._look(0)
+        self.progress = Progress(question.round, self._asked.log_det, model.theory_ridge, self._outlook.mean.shape[-1])
 
-    def _see(self, repetition: int) -> tuple[int, Any, Outlook]:
-        """View the belief, exactly or from its draws for a repetition, and ask about the points."""
+    def _look(self, repetition: int) -> None:
+        """View the belief, exactly or from its draws for a repetition, and ask about the candidates."""
         question = self._question
         rng = None if self.exact else self.rng(BELIEF, repetition)
-        view = self._model.view(self._learner, question.beliefs, question.samples, rng)
-        return repetition, view, self._outlook(question.points, view, question.available, repetition)
+        self.view = self._model.view(self._learner, question.beliefs, question.samples, rng)
+        self._repetition = repetition
+        self._outlook = self._outlook_at(question.points, question.available)
 
-    def _outlook(self, points: Any, view: Any, available: Mask | None, repetition: int) -> Outlook:
+    def _outlook_at(self, points: Any, available: Mask | None = None) -> Outlook:
         objective = self._question.objective
-        if isinstance(objective, Mean):
-            return Outlook(self._asked, points, view, available)
-        return Outlook(self._asked, points, view, available, prospects=self._prospects(objective, repetition))
+        prospects = None if isinstance(objective, Mean) else self._prospects(objective)
+        return Outlook(self._asked, points, self.view, available, None, prospects)
 
-    def _prospects(self, objective: Objective, repetition: int) -> Prospects:
+    def _prospects(self, objective: Objective) -> Prospects:
         """Return the contexts that the belief allows: its support, draws in its place, or the draws of this round."""
         (belief,), samples = self._question.beliefs.singles(), self._question.samples
         if samples is None:
             contexts, weights = belief.stand_in()
         else:
-            contexts = belief.sample(samples, self.rng(BELIEF, repetition))
+            contexts = belief.sample(samples, self.rng(BELIEF, self._repetition))
             weights = np.full(samples, 1.0 / samples)
         return Prospects(objective, self._model.view(self._learner, PointStack(contexts)), weights)
 
-    def seen(self, repetition: int) -> tuple[int, Any, Outlook]:
-        """Return whose draws of the belief the view rests on, the view and the outlook; keep the latest ones."""
-        if not self.exact and self._seen[0] != repetition:
-            self._seen = self._see(repetition)
-        return self._seen
-
     def outlook(self, repetition: int = 0) -> Outlook:
-        return self.seen(repetition)[2]
+        if not self.exact and repetition != self._repetition:
+            self._look(repetition)
+        return self._outlook
 
     def refine(
         self, index: int, scores: Callable[[Outlook, Progress, Any], Array], kind: int | None, repetition: int = 0
     ) -> tuple[int, Array]:
-        space, view = self._question.search, self.seen(repetition)[1]
+        space = self._question.search
         assert space is not None
+        self.outlook(repetition)
         candidates = np.asarray(space.candidates)
 
         def ask(vectors: Array) -> tuple[Any, Outlook, Array]:
             # Beside the candidates, so that scores which compare actions, and joint draws, are those of one question.
             points = self._learner.at(np.concatenate([candidates, vectors]))
-            outlook = self._outlook(points, view, None, repetition)
+            outlook = self._outlook_at(points)
             rng = None if kind is None else self.rng(kind, repetition)
             return points, outlook, scores(outlook, self.progress, rng)
 
