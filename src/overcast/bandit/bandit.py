@@ -247,7 +247,7 @@ class Bandit:
             record_decision(state, proposal)
             state.pending.add(ticket, proposal.waiting)
             decision = proposal.decision
-            decision.sign(self, state.revision, state.climatology.mark())
+            decision.set_origin(self, state.revision, state.climatology.snapshot())
             return decision
 
     def propose(self, belief: Any, available: Any = None, *, id: str) -> Decision:  # noqa: A002
@@ -273,7 +273,7 @@ class Bandit:
             mask, ticket = state.actions.mask(available), state.pending.unused(id)
             given = in_order(state, belief)
             decision = propose(state, given, mask, ticket, state.stream.named(ticket)).decision
-            decision.sign(self, state.revision, state.climatology.mark())
+            decision.set_origin(self, state.revision, state.climatology.snapshot())
             return decision
 
     def explain(self, decision: Decision) -> Explanation:
