@@ -85,7 +85,7 @@ def adopt(state: State, decision: Any) -> Proposal:
         raise TypeError(f"Bandit: decision must be a Decision, got {_check.short(decision)}")
     if decision.id in state.pending.open:
         raise ValueError(f"Bandit: decision must not be open already, got {_check.short(decision.id)}")
-    index, vector = state.actions.place(decision.index, decision.action)
+    index, vector = state.actions.locate_recorded(decision.index, decision.action)
     moved = decision.belief if decision.move is None else decision.belief.moved(*decision.move)
     given, belief = in_order(state, decision.belief), in_order(state, moved)
     check_dim(state, given)

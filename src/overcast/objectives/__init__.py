@@ -1,4 +1,4 @@
-"""What decisions maximise."""
+"""Objectives: functions of the possible rewards that decisions maximise."""
 
 from overcast.objectives.base import Mean, Objective
 
