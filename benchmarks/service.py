@@ -117,8 +117,8 @@ def batched(server: Server, size: int = 100, each: int = 10) -> dict[str, float]
     }
 
 
-def told(load: Load, per: int = 1) -> dict[str, float]:
-    """Return a load as figures; `per` requests make one of what is counted."""
+def load_figures(load: Load, per: int = 1) -> dict[str, float]:
+    """Return rate, latencies and failures of a load; `per` requests count as one."""
     return {
         "a_second": round(load.rate / per, 1),
         "p50_ms": round(load.p50, 2),
@@ -133,7 +133,7 @@ def loaded(folder: Path, seconds: float = 10.0) -> dict[str, Any]:
     server = _server(folder / "b")
     run(server.port, pairs(server.key), CONNECTIONS, 1.0)
     out["pairs"] = _pairs(server, seconds)
-    out["pairs at 400 a second"] = told(run(server.port, pairs(server.key), CONNECTIONS, seconds, 800.0), 2)
+    out["pairs at 400 a second"] = load_figures(run(server.port, pairs(server.key), CONNECTIONS, seconds, 800.0), 2)
     out["batches of 100"] = batched(server)
     server.stop()
     return out
@@ -179,7 +179,7 @@ def _pairs(server: Server, seconds: float) -> dict[str, float]:
     before = server.spent()
     load = run(server.port, pairs(server.key), CONNECTIONS, seconds)
     spent = (server.spent() - before) / (load.answers / 2)
-    return told(load, 2) | {"processor_ms_per_pair": round(1000 * spent, 3)}
+    return load_figures(load, 2) | {"processor_ms_per_pair": round(1000 * spent, 3)}
 
 
 def constants(folder: Path, seconds: float) -> dict[str, float]:
@@ -194,7 +194,7 @@ def constants(folder: Path, seconds: float) -> dict[str, float]:
     load = run(server.port, script, CONNECTIONS, seconds)
     spent = (server.spent() - before) / load.answers
     server.stop()
-    return told(load) | {"processor_ms": round(1000 * spent, 3)}
+    return load_figures(load) | {"processor_ms": round(1000 * spent, 3)}
 
 
 def syncs(folder: Path, seconds: float) -> dict[str, float]:

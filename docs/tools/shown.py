@@ -213,8 +213,8 @@ def above(part: str, limit: float) -> Markdown:
     return table(("problem", "context", "opponent sees", "T", "ratio", "95 % interval", "trials"), lines, left=3)
 
 
-def told() -> Markdown:
-    """Return what the default costs after a few rounds if it is told what it otherwise learns."""
+def costs_of_learning() -> Markdown:
+    """Return a table of the cost of learning: the default with facts that it otherwise has to learn."""
     path = DOCS.parent / "benchmarks" / "untuned" / "told.json"
     found = json.loads(path.read_text(encoding="utf-8"))
     rows = []

@@ -37,7 +37,7 @@ def test_a_decision_counts_in_the_climatology_and_the_history() -> None:
     made = propose(state, oc.Gaussian([1.0, 2.0], sd=1.0), None, "one", state.stream)
     assert (state.learner, state.dim) == (None, None)
     record_decision(state, made)
-    usual = state.climatology.mark().usual()
+    usual = state.climatology.snapshot().statistics()
     assert usual is not None
     np.testing.assert_array_equal(usual.mean, [1.0, 2.0])
     assert state.journal is not None

@@ -29,17 +29,17 @@ PATH = "/v1/bandits/farm"
     ids=lambda given: type(given).__name__,
 )
 def test_any_belief_becomes_the_same_belief_there(given: Any) -> None:
-    ask = messages.decision(PATH, given, None, None)
-    there, here = oc.belief_from_json(ask.body["belief"]), oc.as_belief(given)
+    request = messages.decision(PATH, given, None, None)
+    there, here = oc.belief_from_json(request.body["belief"]), oc.as_belief(given)
     assert there.to_json() == here.to_json()
     assert there.names == here.names
-    assert messages.question(PATH, given).body == {"belief": ask.body["belief"]}
+    assert messages.question(PATH, given).body == {"belief": request.body["belief"]}
 
 
 def test_every_decision_has_an_id_of_its_own() -> None:
-    asks = [messages.decision(PATH, [1.0], None, None) for _ in range(100)]
-    assert len({ask.body["id"] for ask in asks}) == 100
-    assert all(ask.again for ask in asks)
+    requests = [messages.decision(PATH, [1.0], None, None) for _ in range(100)]
+    assert len({request.body["id"] for request in requests}) == 100
+    assert all(request.repeatable for request in requests)
     assert messages.decision(PATH, [1.0], None, "monday").body["id"] == "monday"
 
 
@@ -59,9 +59,9 @@ def test_available_actions(available: Any, sent: list[Any]) -> None:
 
 def test_outcomes() -> None:
     decided = Decided("a/b", "late", 1.0, 0.5, 2.0, None, 3)
-    ask = messages.outcome(PATH, decided, True, np.array([1.0, 2.0]), True, None)
-    assert ask.path == "/v1/bandits/farm/decisions/a%2Fb/outcome"
-    assert ask.body == {"reward": 1.0, "context": [1.0, 2.0]}
+    request = messages.outcome(PATH, decided, True, np.array([1.0, 2.0]), True, None)
+    assert request.path == "/v1/bandits/farm/decisions/a%2Fb/outcome"
+    assert request.body == {"reward": 1.0, "context": [1.0, 2.0]}
     belief = oc.Gaussian([1.0], 0.5)
     assert messages.outcome(PATH, "x", 2, belief, True, None).body["context"] == belief.to_json()
     named = messages.outcome(PATH, "x", 2, {"wet": 1.0}, True, None).body["context"]
@@ -84,9 +84,9 @@ def test_outcomes() -> None:
     ids=str,
 )
 def test_actions(actions: Any, sent: Any) -> None:
-    ask = messages.creation("farm", actions, None, None, {"features": "Bilinear"})
-    assert ask.body == {"name": "farm", "actions": sent, "features": "Bilinear"}
-    assert not ask.again  # a second one would be refused
+    request = messages.creation("farm", actions, None, None, {"features": "Bilinear"})
+    assert request.body == {"name": "farm", "actions": sent, "features": "Bilinear"}
+    assert not request.repeatable  # a second one would be refused
 
 
 def test_a_model_with_a_function_cannot_be_sent() -> None:
@@ -96,8 +96,8 @@ def test_a_model_with_a_function_cannot_be_sent() -> None:
 
 
 def test_errors_are_one_line_with_status_and_code() -> None:
-    error = messages.refusal(409, {"error": {"code": "conflict", "message": "a\nb", "field": "id"}}, "")
+    error = messages.read_error(409, {"error": {"code": "conflict", "message": "a\nb", "field": "id"}}, "")
     assert (str(error), error.status, error.code, error.field) == ("Client: 409 conflict: a b", 409, "conflict", "id")
-    other = messages.refusal(502, None, "<html>\nBad Gateway")
+    other = messages.read_error(502, None, "<html>\nBad Gateway")
     assert str(other) == "Client: 502 unknown: <html> Bad Gateway"
     assert isinstance(other, ServiceError)

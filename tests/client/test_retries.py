@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from overcast.client import AsyncClient, Client, ServiceError
-from overcast.client.messages import Ask
-from overcast.client.retries import LONGEST, Answer, Lost, attempts, seconds
+from overcast.client.messages import Request
+from overcast.client.retries import LONGEST, Answer, NoAnswer, attempts, seconds
 
-SAFE, UNSAFE = Ask("POST", "/x", {"id": "a"}), Ask("POST", "/x", {}, again=False)
+SAFE, UNSAFE = Request("POST", "/x", {"id": "a"}), Request("POST", "/x", {}, repeatable=False)
 FINE = Answer(200, {"fine": True}, "")
 
 
-def run(ask: Ask, answers: list[Answer | Lost], retries: int = 3) -> tuple[Any, list[float]]:
+def run(ask: Request, answers: list[Answer | NoAnswer], retries: int = 3) -> tuple[Any, list[float]]:
     """Return what the last answer holds, and the pauses before it."""
     plan, pauses, left = attempts(ask, "http://x", retries), [], iter(answers)
     step = next(plan)
@@ -35,7 +35,9 @@ def run(ask: Ask, answers: list[Answer | Lost], retries: int = 3) -> tuple[Any, 
 
 
 def test_pauses_grow() -> None:
-    data, pauses = run(SAFE, [Lost("ReadTimeout", True), Answer(503, None, ""), Lost("ConnectError", False), FINE])
+    data, pauses = run(
+        SAFE, [NoAnswer("ReadTimeout", True), Answer(503, None, ""), NoAnswer("ConnectError", False), FINE]
+    )
     assert data == {"fine": True}
     for i, pause in enumerate(pauses):
         assert 0.05 * 2**i <= pause <= 0.1 * 2**i
@@ -48,7 +50,7 @@ def test_the_service_says_how_long_to_wait() -> None:
 
 def test_attempts_are_bounded() -> None:
     with pytest.raises(ServiceError, match=r"Client: no_answer: http://x gave none: ReadTimeout"):
-        run(SAFE, [Lost("ReadTimeout", True)] * 4)
+        run(SAFE, [NoAnswer("ReadTimeout", True)] * 4)
     with pytest.raises(ServiceError, match="Client: 429 unknown") as caught:  # longer than anybody waits
         run(SAFE, [Answer(429, None, "", str(int(LONGEST) + 1))])
     assert caught.value.status == 429
@@ -62,8 +64,8 @@ def test_what_cannot_help_is_not_tried(status: int) -> None:
 
 
 def test_what_may_count_twice_is_sent_again_only_if_it_surely_did_not_count() -> None:
-    assert run(UNSAFE, [Lost("ConnectError", False), Answer(429, None, "", "0"), FINE])[0] == {"fine": True}
-    for lost in (Lost("ReadTimeout", True), Answer(503, None, ""), Answer(502, None, "")):
+    assert run(UNSAFE, [NoAnswer("ConnectError", False), Answer(429, None, "", "0"), FINE])[0] == {"fine": True}
+    for lost in (NoAnswer("ReadTimeout", True), Answer(503, None, ""), Answer(502, None, "")):
         with pytest.raises(ServiceError):
             run(UNSAFE, [lost])
 
@@ -74,7 +76,7 @@ def test_by_default_a_client_waits_for_longer_than_a_start_takes(monkeypatch: py
     start = max(value for name, value in soak["start"].items() if name.endswith("seconds_from_snapshot"))
     for kind in (Client, AsyncClient):
         retries = inspect.signature(kind).parameters["retries"].default
-        _, pauses = run(SAFE, [*[Lost("ConnectError", False)] * retries, FINE], retries)
+        _, pauses = run(SAFE, [*[NoAnswer("ConnectError", False)] * retries, FINE], retries)
         assert sum(pauses) > 10.0 * start
         assert max(pauses) < LONGEST / 2.0  # none is refused for its length, whatever is drawn
 

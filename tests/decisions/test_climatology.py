@@ -1,4 +1,4 @@
-"""The usual forecast."""
+"""Statistics of past forecasts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from overcast.decisions.climatology import PENDING, Climatology, of_means
+from overcast.decisions.climatology import PENDING, Climatology, statistics_of_means
 
 MEANS = np.random.default_rng(0).normal(3.0, 2.0, size=(3 * PENDING + 5, 2))
 
@@ -17,11 +17,11 @@ def test_mean_and_spread_are_those_of_all_means(n: int) -> None:
     tally = Climatology()
     for mean in MEANS[:n]:
         tally.add(mean)
-    found = tally.mark().usual()
-    assert found is not None
-    assert found.number == n
-    np.testing.assert_allclose(found.mean, MEANS[:n].mean(axis=0), rtol=1e-12)
-    np.testing.assert_allclose(found.spread, MEANS[:n].std(axis=0), rtol=1e-12, atol=1e-12)
+    statistics = tally.snapshot().statistics()
+    assert statistics is not None
+    assert statistics.number == n
+    np.testing.assert_allclose(statistics.mean, MEANS[:n].mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(statistics.spread, MEANS[:n].std(axis=0), rtol=1e-12, atol=1e-12)
 
 
 def test_many_at_once_are_the_same_as_one_by_one() -> None:
@@ -35,40 +35,40 @@ def test_many_at_once_are_the_same_as_one_by_one() -> None:
         np.testing.assert_array_equal(at_once.state(2)[name], array)
 
 
-def test_a_mark_stays_as_it_was() -> None:
+def test_a_snapshot_stays_as_it_was() -> None:
     tally = Climatology()
     tally.add(MEANS[0])
-    mark = tally.mark()
+    snapshot = tally.snapshot()
     for mean in MEANS[1:]:
         tally.add(mean)
-    found = mark.usual()
-    assert found is not None
-    assert found.number == 1
-    assert Climatology().mark().usual() is None
+    statistics = snapshot.statistics()
+    assert statistics is not None
+    assert statistics.number == 1
+    assert Climatology().snapshot().statistics() is None
 
 
 def test_two_tallies_add_up() -> None:
     mine, theirs = Climatology(), Climatology()
     mine.add_all(MEANS[:40])
     theirs.add_all(MEANS[40:50])
-    both, whole = mine.joined(theirs).mark().usual(), of_means(MEANS[:50])
+    both, whole = mine.joined(theirs).snapshot().statistics(), statistics_of_means(MEANS[:50])
     assert both is not None
     np.testing.assert_allclose(both.mean, whole.mean, rtol=1e-12)
     np.testing.assert_allclose(both.spread, whole.spread, rtol=1e-12)
-    alone = mine.joined(Climatology()).mark().usual()
+    alone = mine.joined(Climatology()).snapshot().statistics()
     assert alone is not None
     assert alone.number == 40
-    np.testing.assert_array_equal(alone.mean, of_means(MEANS[:40]).mean)
-    assert Climatology().joined(Climatology()).mark().usual() is None
+    np.testing.assert_array_equal(alone.mean, statistics_of_means(MEANS[:40]).mean)
+    assert Climatology().joined(Climatology()).snapshot().statistics() is None
 
 
 def test_large_and_constant_means_do_no_harm() -> None:
     tally = Climatology()
     for sign in [1.0, -1.0] * PENDING:
         tally.add(np.array([sign * 1e300, 300.1]))
-    found = tally.mark().usual()
-    assert found is not None
-    np.testing.assert_allclose(found.spread, [1e300, 0.0], rtol=1e-12, atol=0.0)
+    statistics = tally.snapshot().statistics()
+    assert statistics is not None
+    np.testing.assert_allclose(statistics.spread, [1e300, 0.0], rtol=1e-12, atol=0.0)
 
 
 @pytest.mark.parametrize("n", [0, 1, PENDING, PENDING + 3])

@@ -13,7 +13,7 @@ import overcast as oc
 from life_support import Life
 from memory_support import memory_of, unchanged
 from overcast import events
-from overcast.events.chain import LINK
+from overcast.events.chain import CHAIN_FIELDS
 from support import refused
 
 
@@ -139,7 +139,7 @@ def test_an_event_follows_one_that_is_chained(after: Any) -> None:
 
 def test_events_with_and_without_numbers_do_not_mix() -> None:
     log = _life()
-    bare = [{name: value for name, value in event.items() if name not in LINK} for event in log]
+    bare = [{name: value for name, value in event.items() if name not in CHAIN_FIELDS} for event in log]
     with refused(ValueError, "replay", "event 3 must have the number and checksum"):
         oc.replay(log[0], [*log[1:3], *bare[3:]])
     with pytest.warns(UserWarning, match="no checksums"), refused(ValueError, "replay", "event 3 must have no number"):

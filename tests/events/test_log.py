@@ -49,10 +49,10 @@ def test_whatever_is_a_belief_or_a_reward_can_be_observed_and_written_down(belie
 
 @pytest.mark.parametrize("names", [["new"], ("new",), {"new"}, {"new": 1}.keys(), np.array(["new"])], ids=repr)
 def test_names_alone_can_be_added_and_written_down(names: Any) -> None:
-    made = ["a", "b"], oc.LinearModel(oc.features.Disjoint(2), ridge=1.0), oc.UCB()
-    bandit = oc.Bandit(*made)
+    options = ["a", "b"], oc.LinearModel(oc.features.Disjoint(2), ridge=1.0), oc.UCB()
+    bandit = oc.Bandit(*options)
     bandit.add_actions(names)
-    assert differences(_replayed(events.config(*made), events.added(names)), bandit) == []
+    assert differences(_replayed(events.config(*options), events.added(names)), bandit) == []
 
 
 def test_what_is_code_has_no_event() -> None:
@@ -68,12 +68,12 @@ def _beta(t: int) -> float:
 
 
 def test_names_alone_are_configured_without_vectors() -> None:
-    made = ["a", "b"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB()
-    given = json.loads(json.dumps(events.config(*made)))
+    options = ["a", "b"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB()
+    given = json.loads(json.dumps(events.config(*options)))
     assert (given["names"], given["vectors"]) == (["a", "b"], None)
-    assert differences(oc.replay(given, []), oc.Bandit(*made)) == []
+    assert differences(oc.replay(given, []), oc.Bandit(*options)) == []
     earlier = given | {"vectors": [[1.0, 0.0], [0.0, 1.0]], "version": 5}
-    assert oc.replay(earlier, []).actions == oc.Bandit(*made).actions
+    assert oc.replay(earlier, []).actions == oc.Bandit(*options).actions
     for names in (3, "ab", [1, 2], [["a"], ["b"]], [], ["a", "a"]):
         with pytest.raises((ValueError, TypeError), match=r"^(replay|Bandit): [^\n]+$"):
             oc.replay(given | {"names": names}, [])

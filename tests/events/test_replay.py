@@ -176,11 +176,11 @@ def _beta(t: int) -> float:
 
 
 def test_a_policy_of_your_own_is_passed_again() -> None:
-    made = {"a": [1.0], "b": [2.0]}, oc.LinearModel(oc.features.Bilinear(), ridge=1.0), oc.UCB(_beta)
-    config = events.config(*made)
+    options = {"a": [1.0], "b": [2.0]}, oc.LinearModel(oc.features.Bilinear(), ridge=1.0), oc.UCB(_beta)
+    config = events.config(*options)
     with pytest.raises(ValueError, match=r"pass it again as policy=$"):
         oc.replay(config, [])
-    assert oc.replay(config, [], policy=made[2]).policy == made[2]
+    assert oc.replay(config, [], policy=options[2]).policy == options[2]
 
 
 def _product(x: Array, c: Array) -> Array:
@@ -201,9 +201,9 @@ def test_a_configuration_with_corrections_that_were_learnt() -> None:
     fixed = oc.Recalibrated(memory=20)
     for i in range(30):
         fixed.learn(oc.Gaussian([float(i), 1.0], 0.5), [i + 2.0, 1.5])
-    made = {"a": [1.0, 0.0], "b": [0.0, 1.0]}, oc.LinearModel(oc.features.Bilinear(), ridge=1.0), oc.UCB(1.0)
-    again = oc.replay(json.loads(json.dumps(events.config(*made, recalibrate=fixed))), [])
-    assert differences(again, oc.Bandit(*made, recalibrate=fixed)) == []
+    options = {"a": [1.0, 0.0], "b": [0.0, 1.0]}, oc.LinearModel(oc.features.Bilinear(), ridge=1.0), oc.UCB(1.0)
+    again = oc.replay(json.loads(json.dumps(events.config(*options, recalibrate=fixed))), [])
+    assert differences(again, oc.Bandit(*options, recalibrate=fixed)) == []
 
 
 def _deep(depth: int) -> Any:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from overcast.explain.compute import _least_move
+from overcast.explain.compute import _find_least_move
 
 
 @pytest.mark.parametrize(("edge", "reach"), [(3.0, 10.0), (0.0123, 10.0), (-7.5, 10.0), (1e-5, 1.0)])
 def test_the_search_finds_where_the_choice_changes(edge: float, reach: float) -> None:
-    found = _least_move(lambda move: move / edge >= 1.0, reach)
-    assert found == pytest.approx(edge, rel=1e-5)
-    assert _least_move(lambda move: False, reach) is None
+    move = _find_least_move(lambda move: move / edge >= 1.0, reach)
+    assert move == pytest.approx(edge, rel=1e-5)
+    assert _find_least_move(lambda move: False, reach) is None
 
 
 def test_the_search_takes_the_nearer_side_and_no_island() -> None:
-    assert _least_move(lambda move: move >= 1.0 or move <= -0.9, 10.0) == pytest.approx(-0.9, rel=1e-5)
-    found = _least_move(lambda move: 1.0 <= move <= 1.05 or move >= 1.1, 40.0)  # 0.99 of the move must not do
-    assert found is not None
-    assert not 1.0 <= 0.99 * found <= 1.05
+    assert _find_least_move(lambda move: move >= 1.0 or move <= -0.9, 10.0) == pytest.approx(-0.9, rel=1e-5)
+    move = _find_least_move(lambda move: 1.0 <= move <= 1.05 or move >= 1.1, 40.0)  # 0.99 of the move must not do
+    assert move is not None
+    assert not 1.0 <= 0.99 * move <= 1.05

@@ -282,7 +282,7 @@ def test_a_forecast_without_a_mean_is_decided_by_but_not_explained() -> None:
     bandit = oc.Bandit(["a", "b"], oc.LinearModel(oc.features.Disjoint(2), ridge=1.0), oc.UCB(1.0), samples=5)
     decision = bandit.decide(oc.as_belief(scipy.stats.cauchy()))
     bandit.observe(["a", "b"], [oc.as_belief(scipy.stats.cauchy())] * 2, [1.0, 2.0])
-    assert bandit.state.climatology.mark().usual() is None
+    assert bandit.state.climatology.snapshot().statistics() is None
     message = _message(bandit.explain, decision)
     assert message == "Decision: explain needs a belief whose mean and variance exist, got Frozen(cauchy, dim=1)"
 

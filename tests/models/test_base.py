@@ -14,7 +14,7 @@ from overcast.beliefs import PointMass
 from overcast.beliefs.base import Beliefs
 from overcast.features.design import Index
 from overcast.models import Estimate, LastingLearner, Model, Parameters
-from overcast.models.base import Points, normals, of_each, restored
+from overcast.models.base import Points, draw_each, normals, restored
 from overcast.models.stack import LearnerStack
 from support import refused
 
@@ -115,4 +115,6 @@ def test_numbers_from_each_generator() -> None:
     one, two = normals(np.random.default_rng(1), 3), normals(np.random.default_rng(2), 3)
     rngs = [np.random.default_rng(1), np.random.default_rng(2)]
     np.testing.assert_array_equal(normals(rngs, 3), [one, two])
-    np.testing.assert_array_equal(of_each(np.random.default_rng(1), lambda own: own.standard_normal(3)), one)
+    np.testing.assert_array_equal(
+        draw_each(np.random.default_rng(1), lambda generator: generator.standard_normal(3)), one
+    )

@@ -14,7 +14,7 @@ from simulation_support import GOOD
 
 def test_what_a_larger_share_reveals_includes_what_a_smaller_one_does() -> None:
     few, many = (
-        Batch(**{**GOOD, "samples": None, "setting": "observed", "seed": 1, "first": 2, "revealed": p}).shown()
+        Batch(**{**GOOD, "samples": None, "setting": "observed", "seed": 1, "first": 2, "revealed": p}).revealed_mask()
         for p in (0.3, 0.6)
     )
     assert few is not None

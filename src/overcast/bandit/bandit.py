@@ -247,7 +247,7 @@ class Bandit:
             record_decision(state, proposal)
             state.pending.add(ticket, proposal.waiting)
             decision = proposal.decision
-            decision.sign(self, state.revision, state.climatology.mark())
+            decision.set_origin(self, state.revision, state.climatology.snapshot())
             return decision
 
     def propose(self, belief: Any, available: Any = None, *, id: str) -> Decision:  # noqa: A002
@@ -274,7 +274,7 @@ class Bandit:
             given = in_order(state, belief)
             proposal = propose(state, given, mask, ticket, state.stream.named(ticket))
             decision = proposal.decision
-            decision.sign(self, state.revision, state.climatology.mark(), proposal[1:])
+            decision.set_origin(self, state.revision, state.climatology.snapshot(), proposal[1:])
             return decision
 
     def explain(self, decision: Decision) -> Explanation:

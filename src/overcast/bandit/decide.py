@@ -120,7 +120,7 @@ def adopt(state: State, decision: Any, bandit: Any = None) -> Proposal:
         known = state.learner is None or state.learner is proposal.learner
         if known and in_order(state, proposal.given) is proposal.given:  # names of dimensions may have come since
             return proposal._replace(waiting=proposal.waiting._replace(round=t))
-    index, vector = state.actions.place(decision.index, decision.action)
+    index, vector = state.actions.locate_recorded(decision.index, decision.action)
     moved = decision.belief if decision.move is None else decision.belief.moved(*decision.move)
     given, belief = in_order(state, decision.belief), in_order(state, moved)
     check_dim(state, given)

@@ -9,14 +9,14 @@ from overcast.bandit.decide import ask
 from overcast.bandit.forecast import check_dim, correct, in_order
 from overcast.bandit.state import State
 from overcast.beliefs import Belief
-from overcast.decisions.climatology import Mark
+from overcast.decisions.climatology import Snapshot
 from overcast.decisions.record import Decision
 from overcast.explain import Ask, Explanation, explain
 from overcast.round import Answer, answer
 from overcast.spaces.actions import listed
 
 
-def explain_decision(state: State, decision: Decision, as_made: Mark | None) -> Explanation:
+def explain_decision(state: State, decision: Decision, as_made: Snapshot | None) -> Explanation:
     """Explain a decision.
 
     as_made : the forecasts up to the decision, if the bandit is as it was when it decided; None for another state
@@ -29,8 +29,8 @@ def explain_decision(state: State, decision: Decision, as_made: Mark | None) -> 
     if index != decision.index:
         raise ValueError(f"Bandit: decision must have index {index} for {_check.short(item)}, got others")
     names = state.context or given.names or tuple(f"c{i + 1}" for i in range(given.dim))
-    usual = (state.climatology.mark() if as_made is None else as_made).usual()
-    return explain(decision, given, actions, state.policy, _ask(state, decision), names, usual, as_made is not None)
+    past = (state.climatology.snapshot() if as_made is None else as_made).statistics()
+    return explain(decision, given, actions, state.policy, _ask(state, decision), names, past, as_made is not None)
 
 
 def _ask(state: State, decision: Decision) -> Ask:

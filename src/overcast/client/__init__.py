@@ -1,4 +1,4 @@
-"""The decision service from Python: the methods of a bandit, over HTTP."""
+"""Clients of the decision service, with the methods of a bandit."""
 
 from overcast.client.clients import AsyncClient, AsyncRemoteBandit, Client, RemoteBandit
 from overcast.client.messages import Decided, ServiceError

@@ -1,4 +1,4 @@
-"""Clients of the service, for callers that wait and for callers that do not."""
+"""Clients of the service, synchronous and asynchronous."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from overcast import _check
 from overcast.client import messages
-from overcast.client.messages import Ask, Decided
-from overcast.client.retries import RETRIES, Answer, Lost, attempts
+from overcast.client.messages import Decided, Request
+from overcast.client.retries import RETRIES, Answer, NoAnswer, attempts
 from overcast.decisions.record import Decision
 from overcast.models.base import Estimate, Model
 from overcast.policies.base import Policy
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class _Target:
-    """Where requests go, and how often they are sent."""
+    """The address, key and limits that requests of a client share."""
 
     def __init__(self, url: str, key: str, timeout: float, retries: int) -> None:
         self.url = _check.text("Client", "url", url).rstrip("/")
@@ -34,26 +34,26 @@ class _Target:
     def __repr__(self) -> str:
         return f"({self.url!r})"
 
-    def arguments(self, ask: Ask) -> dict[str, Any]:
-        """Return the arguments of `httpx.Client.request`."""
-        body = {} if ask.body is None else {"json": ask.body}
-        more = {"headers": self.headers, "timeout": self.timeout, "follow_redirects": False}
-        return {"method": ask.method, "url": f"{self.url}{ask.path}", **body, **more}
+    def arguments(self, request: Request) -> dict[str, Any]:
+        """Return a request as arguments of `httpx.Client.request`."""
+        body = {} if request.body is None else {"json": request.body}
+        options = {"headers": self.headers, "timeout": self.timeout, "follow_redirects": False}
+        return {"method": request.method, "url": f"{self.url}{request.path}", **body, **options}
 
 
 class Client:
-    """Asks the decision service, and waits for its answers.
+    """A synchronous client of the decision service.
 
-    Requests that got no answer, or that the service could not take now, are sent again after a growing pause, or after
-    as long as the service says. That is safe: every decision has an id from the start, and the service counts the same
-    outcome once. Threads may share a client.
+    It sends a request again if there was no answer or the service was too busy, after a growing pause or after the time
+    that the service states. That is safe: every decision has an id from the start, and the service counts an outcome
+    once. Threads may share a client.
 
     Parameters
     ----------
-    url : of the service, e.g. https://decisions.example.org
-    key : as the service showed it when it was made
+    url : address of the service, e.g. https://decisions.example.org
+    key : an access key, as the service showed it at its creation
     timeout : seconds to wait for one answer
-    retries : how often a request is sent again at most; by default for longer than the service takes to start
+    retries : how often a request is sent again at most; the default lasts longer than a start of the service
     http : an `httpx.Client` of your own, for proxies or certificates; the client does not close it
 
     Examples
@@ -68,11 +68,11 @@ class Client:
         self, url: str, key: str, *, timeout: float = 10.0, retries: int = RETRIES, http: httpx.Client | None = None
     ) -> None:
         self._target = _Target(url, key, timeout, retries)
-        self._own = http is None
-        self._http = _httpx().Client() if http is None else http
+        self._owns_http = http is None
+        self._http = _import_httpx().Client() if http is None else http
 
     def bandit(self, name: str) -> RemoteBandit:
-        """Return a bandit of the service by its name; nothing is asked yet."""
+        """Return a bandit of the service by its name, without sending a request."""
         return RemoteBandit(self, name)
 
     def create(
@@ -82,37 +82,37 @@ class Client:
 
         Parameters
         ----------
-        name : of the bandit
+        name : name of the bandit
         actions, model, policy : as for `Bandit`; the model and the policy must not hold functions
         more : other fields of the request, such as samples, seed, recalibrate, context, wait and default
         """
         self.ask(messages.creation(name, actions, model, policy, more))
         return self.bandit(name)
 
-    def ask(self, ask: Ask) -> Any:
-        """Send a request, again if that is safe and may help, and return the data of the answer."""
+    def ask(self, ask: Request) -> Any:
+        """Send a request, repeatedly if that is safe and may help; return the data of the answer."""
         plan = attempts(ask, self._target.url, self._target.retries)
         step = next(plan)
         try:
             while True:
                 if step is None:
-                    step = plan.send(self._sent(ask))
+                    step = plan.send(self._send(ask))
                 else:
                     time.sleep(step)
                     step = next(plan)
         except StopIteration as end:
             return end.value
 
-    def _sent(self, ask: Ask) -> Answer | Lost:
-        httpx = _httpx()
+    def _send(self, request: Request) -> Answer | NoAnswer:
+        httpx = _import_httpx()
         try:
-            return _answer(self._http.request(**self._target.arguments(ask)))
+            return _read_answer(self._http.request(**self._target.arguments(request)))
         except httpx.HTTPError as error:
-            return _lost(error)
+            return _no_answer(error)
 
     def close(self) -> None:
         """Close the connections."""
-        if self._own:
+        if self._owns_http:
             self._http.close()
 
     def __enter__(self) -> Self:
@@ -126,7 +126,7 @@ class Client:
 
 
 class RemoteBandit:
-    """A bandit of the service, with the methods of `Bandit`; made by `Client.bandit`.
+    """A bandit of the service, with the methods of `Bandit`; `Client.bandit` returns it.
 
     Examples
     --------
@@ -145,11 +145,11 @@ class RemoteBandit:
 
         Parameters
         ----------
-        belief : what is known about the context, or anything `as_belief` takes
-        available : the actions that may be taken now, by names, indices or a mask; None for all
-        id : a name of your own for the decision; the same name with the same belief gets the same decision again
+        belief : the belief about the context, or anything `as_belief` takes
+        available : the available actions, as names, indices or a mask; None for all
+        id : an id of your choice; the same id with the same belief returns the same decision again
         """
-        return messages.decided(self._client.ask(messages.decision(self._path, belief, available, id)))
+        return messages.read_decision(self._client.ask(messages.decision(self._path, belief, available, id)))
 
     def learn(
         self,
@@ -160,32 +160,32 @@ class RemoteBandit:
         final: bool = True,
         part: str | None = None,
     ) -> None:
-        """Report the reward of a decision, at any time and in any order; the same report counts once.
+        """Report the reward of a decision, at any time and in any order; a repeated report counts once.
 
         Parameters
         ----------
         decision : what `decide` returned, or its id
-        reward : y_t; with parts, what this part adds
+        reward : y_t, or the part of it
         context : c_t if it was revealed afterwards, or a belief about it, or anything `as_belief` takes; None if hidden
         final : False if further parts of the reward will come
-        part : a name of your own for a part, by which it counts once
+        part : a name of your choice for the part, so that it counts once
         """
         self._client.ask(messages.outcome(self._path, decision, reward, context, final, part))
 
     def forget(self, decision: Decided | Decision | str) -> None:
-        """Cancel a decision that was never shown: it does not count."""
+        """Cancel a decision that was not carried out, so that it does not count."""
         self._client.ask(messages.cancellation(self._path, decision))
 
     def estimate(self, belief: Any) -> Estimate:
-        """Return mean and width of all k actions under a belief; nothing is recorded."""
-        return messages.estimated(self._client.ask(messages.question(self._path, belief)))
+        """Estimate mean and width of all k actions under a belief; nothing is recorded."""
+        return messages.read_estimate(self._client.ask(messages.question(self._path, belief)))
 
     def __repr__(self) -> str:
         return f"RemoteBandit({self._client._target.url!r}, {self.name!r})"
 
 
 class AsyncClient:
-    """Asks the decision service without blocking the event loop; as `Client` in all else.
+    """An asynchronous client of the decision service; it corresponds to `Client`.
 
     Parameters
     ----------
@@ -210,11 +210,11 @@ class AsyncClient:
         http: httpx.AsyncClient | None = None,
     ) -> None:
         self._target = _Target(url, key, timeout, retries)
-        self._own = http is None
-        self._http = _httpx().AsyncClient() if http is None else http
+        self._owns_http = http is None
+        self._http = _import_httpx().AsyncClient() if http is None else http
 
     def bandit(self, name: str) -> AsyncRemoteBandit:
-        """Return a bandit of the service by its name; nothing is asked yet."""
+        """Return a bandit of the service by its name, without sending a request."""
         return AsyncRemoteBandit(self, name)
 
     async def create(
@@ -224,32 +224,32 @@ class AsyncClient:
         await self.ask(messages.creation(name, actions, model, policy, more))
         return self.bandit(name)
 
-    async def ask(self, ask: Ask) -> Any:
-        """Send a request, again if that is safe and may help, and return the data of the answer."""
-        from asyncio import sleep  # which takes long to load, and most callers wait
+    async def ask(self, ask: Request) -> Any:
+        """Send a request, repeatedly if that is safe and may help; return the data of the answer."""
+        from asyncio import sleep  # imported here, since it is slow to load and synchronous clients do not need it
 
         plan = attempts(ask, self._target.url, self._target.retries)
         step = next(plan)
         try:
             while True:
                 if step is None:
-                    step = plan.send(await self._sent(ask))
+                    step = plan.send(await self._send(ask))
                 else:
                     await sleep(step)
                     step = next(plan)
         except StopIteration as end:
             return end.value
 
-    async def _sent(self, ask: Ask) -> Answer | Lost:
-        httpx = _httpx()
+    async def _send(self, request: Request) -> Answer | NoAnswer:
+        httpx = _import_httpx()
         try:
-            return _answer(await self._http.request(**self._target.arguments(ask)))
+            return _read_answer(await self._http.request(**self._target.arguments(request)))
         except httpx.HTTPError as error:
-            return _lost(error)
+            return _no_answer(error)
 
     async def aclose(self) -> None:
         """Close the connections."""
-        if self._own:
+        if self._owns_http:
             await self._http.aclose()
 
     async def __aenter__(self) -> Self:
@@ -265,16 +265,16 @@ class AsyncClient:
 
 
 class AsyncRemoteBandit:
-    """A bandit of the service, with the methods of `Bandit` as coroutines; made by `AsyncClient.bandit`.
+    """A bandit of the service, with the methods of `Bandit` as coroutines; `AsyncClient.bandit` returns it.
 
     Examples
     --------
     >>> import asyncio
     >>> import overcast as oc
-    >>> async def made():
+    >>> async def remote_bandit():
     ...     async with oc.AsyncClient("http://127.0.0.1:8765", "a key") as client:
     ...         return client.bandit("irrigation")
-    >>> asyncio.run(made())
+    >>> asyncio.run(remote_bandit())
     AsyncRemoteBandit('http://127.0.0.1:8765', 'irrigation')
     """
 
@@ -283,7 +283,7 @@ class AsyncRemoteBandit:
 
     async def decide(self, belief: Any, available: Any = None, *, id: str | None = None) -> Decided:  # noqa: A002
         """Choose an action, as `RemoteBandit.decide`."""
-        return messages.decided(await self._client.ask(messages.decision(self._path, belief, available, id)))
+        return messages.read_decision(await self._client.ask(messages.decision(self._path, belief, available, id)))
 
     async def learn(
         self,
@@ -298,18 +298,18 @@ class AsyncRemoteBandit:
         await self._client.ask(messages.outcome(self._path, decision, reward, context, final, part))
 
     async def forget(self, decision: Decided | Decision | str) -> None:
-        """Cancel a decision that was never shown: it does not count."""
+        """Cancel a decision that was not carried out, so that it does not count."""
         await self._client.ask(messages.cancellation(self._path, decision))
 
     async def estimate(self, belief: Any) -> Estimate:
-        """Return mean and width of all k actions under a belief; nothing is recorded."""
-        return messages.estimated(await self._client.ask(messages.question(self._path, belief)))
+        """Estimate mean and width of all k actions under a belief; nothing is recorded."""
+        return messages.read_estimate(await self._client.ask(messages.question(self._path, belief)))
 
     def __repr__(self) -> str:
         return f"AsyncRemoteBandit({self._client._target.url!r}, {self.name!r})"
 
 
-def _httpx() -> Any:
+def _import_httpx() -> Any:
     try:
         import httpx
     except ModuleNotFoundError as error:
@@ -317,7 +317,7 @@ def _httpx() -> Any:
     return httpx
 
 
-def _answer(response: httpx.Response) -> Answer:
+def _read_answer(response: httpx.Response) -> Answer:
     is_json = response.headers.get("content-type", "").startswith("application/json")
     try:
         data: Any = response.json() if is_json else None
@@ -326,7 +326,7 @@ def _answer(response: httpx.Response) -> Answer:
     return Answer(response.status_code, data, response.text, response.headers.get("retry-after"))
 
 
-def _lost(error: httpx.HTTPError) -> Lost:
-    httpx = _httpx()
+def _no_answer(error: httpx.HTTPError) -> NoAnswer:
+    httpx = _import_httpx()
     sent = not isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout))
-    return Lost(f"{type(error).__name__} {error}".strip(), sent)
+    return NoAnswer(f"{type(error).__name__} {error}".strip(), sent)

@@ -1,4 +1,4 @@
-"""Requests to the service, and its answers, as plain data."""
+"""Make requests to the service, and read its answers, as plain data."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from overcast.policies.base import Policy
 
 
 class ServiceError(Exception):
-    """The service refused a request, or gave no answer. The message is one line.
+    """Raised if the service refuses a request or does not answer; the message is one line.
 
     Attributes
     ----------
-    status : of HTTP; None if there was no answer
-    code : of the error, e.g. `conflict`; `no_answer` if there was none
-    field : of the request that was wrong; None if none was
+    status : the HTTP status; None if there was no answer
+    code : the kind of error, e.g. `conflict`, or `no_answer`
+    field : the invalid field of the request, if any
 
     Examples
     --------
@@ -36,20 +36,20 @@ class ServiceError(Exception):
     """
 
     def __init__(self, status: int | None, code: str, message: str, field: str | None = None) -> None:
-        said = " ".join(message.split())[:500]
-        super().__init__(f"Client: {code}: {said}" if status is None else f"Client: {status} {code}: {said}")
+        line = " ".join(message.split())[:500]
+        super().__init__(f"Client: {code}: {line}" if status is None else f"Client: {status} {code}: {line}")
         self.status, self.code, self.field = status, code, field
 
 
 class Decided(NamedTuple):
     """A decision of the service.
 
-    id : names the decision; `learn` takes it, or the decision itself, from any process
+    id : identifies the decision; `learn` takes it, or the decision itself, in any process
     action : the chosen action's name, or its index where actions have no names
     mean, width : estimate and uncertainty of its expected reward
     score : what the policy ranked it by
-    probability : with which it was taken; None if the policy does not know it
-    position : of the last row of the log that the decision rests on
+    probability : with which it was chosen; None if the policy does not know it
+    position : the last row of the log that the decision is based on
 
     Examples
     --------
@@ -67,16 +67,16 @@ class Decided(NamedTuple):
     position: int
 
 
-class Ask(NamedTuple):
+class Request(NamedTuple):
     """A request.
 
-    again : whether it may be sent again after its answer was lost, since the service counts it once
+    repeatable : whether it may be sent again if its answer was lost, since the service counts it once
     """
 
     method: str
     path: str
     body: Any = None
-    again: bool = True
+    repeatable: bool = True
 
 
 def bandit_path(name: str) -> str:
@@ -84,7 +84,7 @@ def bandit_path(name: str) -> str:
     return f"/v1/bandits/{quote(_check.text('Client', 'name', name), safe='')}"
 
 
-def creation(name: str, actions: Any, model: Model | None, policy: Policy | None, more: Mapping[str, Any]) -> Ask:
+def creation(name: str, actions: Any, model: Model | None, policy: Policy | None, more: Mapping[str, Any]) -> Request:
     """Return the request that creates a bandit."""
     body: dict[str, Any] = {"name": name, "actions": _actions(actions), **more}
     for key, value in (("model", model), ("policy", policy)):
@@ -92,19 +92,19 @@ def creation(name: str, actions: Any, model: Model | None, policy: Policy | None
             body[key] = encoded(value)
             if body[key] is None:
                 raise TypeError(f"Client: {key} must not hold a function or a class of your own, got {value!r:.80}")
-    return Ask("POST", "/v1/bandits", body, again=False)
+    return Request("POST", "/v1/bandits", body, repeatable=False)
 
 
-def decision(path: str, belief: Any, available: Any, id_: str | None) -> Ask:
-    """Return the request for a decision; an id of its own makes it safe to send again."""
+def decision(path: str, belief: Any, available: Any, id_: str | None) -> Request:
+    """Return the request for a decision, with an id that makes it safe to send again."""
     body = {"belief": _belief(belief), "id": uuid.uuid4().hex if id_ is None else id_}
     if available is not None:
         body["available"] = _available(available)
-    return Ask("POST", f"{path}/decisions", body)
+    return Request("POST", f"{path}/decisions", body)
 
 
-def outcome(path: str, of: Any, reward: Any, context: Any, final: bool, part: str | None) -> Ask:
-    """Return the request that reports an outcome; the service counts the same body once."""
+def outcome(path: str, of: Any, reward: Any, context: Any, final: bool, part: str | None) -> Request:
+    """Return the request that reports an outcome, of which the service counts the same body once."""
     body: dict[str, Any] = {"reward": checked_reward(reward)}
     if context is not None:
         body["context"] = _context(context)
@@ -112,32 +112,32 @@ def outcome(path: str, of: Any, reward: Any, context: Any, final: bool, part: st
         body["final"] = False
     if part is not None:
         body["part"] = part
-    return Ask("POST", f"{path}/decisions/{_id(of)}/outcome", body)
+    return Request("POST", f"{path}/decisions/{_id(of)}/outcome", body)
 
 
-def cancellation(path: str, of: Any) -> Ask:
+def cancellation(path: str, of: Any) -> Request:
     """Return the request that cancels a decision."""
-    return Ask("DELETE", f"{path}/decisions/{_id(of)}")
+    return Request("DELETE", f"{path}/decisions/{_id(of)}")
 
 
-def question(path: str, belief: Any) -> Ask:
+def question(path: str, belief: Any) -> Request:
     """Return the request for mean and width of all actions."""
-    return Ask("POST", f"{path}/estimate", {"belief": _belief(belief)})
+    return Request("POST", f"{path}/estimate", {"belief": _belief(belief)})
 
 
-def decided(answer: Any) -> Decided:
-    """Return the decision in an answer."""
+def read_decision(answer: Any) -> Decided:
+    """Read the decision in an answer."""
     return Decided(*(answer[name] for name in Decided._fields))
 
 
-def estimated(answer: Any) -> Estimate:
-    """Return the estimate in an answer."""
-    columns = ([one[name] for one in answer["actions"]] for name in ("mean", "width"))
+def read_estimate(answer: Any) -> Estimate:
+    """Read the estimate in an answer."""
+    columns = ([action[name] for action in answer["actions"]] for name in ("mean", "width"))
     return Estimate(*(np.array(column, dtype=float) for column in columns))
 
 
-def refusal(status: int, answer: Any, text: str) -> ServiceError:
-    """Return the error in an answer, which may come from something else than the service."""
+def read_error(status: int, answer: Any, text: str) -> ServiceError:
+    """Read the error in an answer, which may come from a proxy instead of the service."""
     fault = answer.get("error") if isinstance(answer, dict) else None
     if isinstance(fault, dict) and isinstance(fault.get("message"), str):
         return ServiceError(status, str(fault.get("code")), fault["message"], fault.get("field"))
@@ -154,25 +154,25 @@ def _belief(obj: Any) -> Any:
 
 def _context(obj: Any) -> Any:
     belief = as_belief(obj)
-    known = isinstance(belief, PointMass) and belief.names is None
-    return belief.mean().tolist() if known else belief.to_json()
+    is_vector = isinstance(belief, PointMass) and belief.names is None
+    return belief.mean().tolist() if is_vector else belief.to_json()
 
 
 def _actions(actions: Any) -> Any:
-    """Return actions in any form that `Bandit` takes as JSON data."""
+    """Convert actions, in any form that `Bandit` takes, to JSON data."""
     if hasattr(actions, "columns") and hasattr(actions, "to_numpy"):
         actions = dict(zip(actions.index, actions.to_numpy(), strict=True))
     if isinstance(actions, Mapping):
         return {str(name): np.asarray(vector, dtype=float).tolist() for name, vector in actions.items()}
     items = list(actions)
-    return [one if isinstance(one, str) else np.asarray(one, dtype=float).tolist() for one in items]
+    return [item if isinstance(item, str) else np.asarray(item, dtype=float).tolist() for item in items]
 
 
 def _available(available: Any) -> list[Any]:
-    """Return names or indices from names, indices, or a mask in order or by name."""
+    """Convert available actions, as names, indices or a mask, to names or indices."""
     if isinstance(available, Mapping):
         return [name for name, allowed in available.items() if allowed]
-    items = [one.item() if isinstance(one, np.generic) else one for one in available]
-    if items and all(isinstance(one, bool) for one in items):
+    items = [item.item() if isinstance(item, np.generic) else item for item in available]
+    if items and all(isinstance(item, bool) for item in items):
         return [i for i, allowed in enumerate(items) if allowed]
     return items

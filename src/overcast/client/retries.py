@@ -1,4 +1,4 @@
-"""When to ask again, and after how long; the same for callers that wait and callers that do not."""
+"""Decide whether and when to send a request again, for both clients."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from collections.abc import Generator
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
 
-from overcast.client.messages import Ask, ServiceError, refusal
+from overcast.client.messages import Request, ServiceError, read_error
 
 #: statuses after which the same request may succeed later
 LATER = frozenset({429, 502, 503, 504})
-#: seconds before the second attempt, and at most before any
+#: seconds before the second attempt, and the longest pause
 FIRST, LONGEST = 0.1, 30.0
-#: how often a request is sent again; the pauses between come to 12 to 25 seconds, and a start takes fewer
+#: how often a request is sent again; the pauses sum to 12 to 25 seconds, longer than a start of the service
 RETRIES = 8
 
 
 class Answer(NamedTuple):
-    """An answer: its body as data if it is JSON, and as text."""
+    """An answer; `data` is its body if that is JSON."""
 
     status: int
     data: Any
@@ -27,8 +27,8 @@ class Answer(NamedTuple):
     retry_after: str | None = None
 
 
-class Lost(NamedTuple):
-    """There was no answer.
+class NoAnswer(NamedTuple):
+    """The failure of a request without an answer.
 
     sent : whether the request may have reached the service
     """
@@ -41,42 +41,43 @@ class Lost(NamedTuple):
 Step = float | None
 
 
-def attempts(ask: Ask, url: str, retries: int) -> Generator[Step, Answer | Lost | None, Any]:
-    """Yield what to do next, and return the data of the answer; raise `ServiceError` if there is none.
+def attempts(request: Request, url: str, retries: int) -> Generator[Step, Answer | NoAnswer | None, Any]:
+    """Yield the next step of the caller; return the data of the answer, or raise `ServiceError`.
 
-    After None, the caller sends the request, and sends in here what came of it. After a number, it waits so many
-    seconds. A request that the service may have taken in is sent again only if it counts once.
+    After None, the caller sends the request, and passes the answer to `send`. After a number, it waits that many
+    seconds. A request that the service may have received is sent again only if it is repeatable.
 
     Examples
     --------
-    >>> plan = attempts(Ask("GET", "/v1/bandits"), "http://127.0.0.1", retries=2)
+    >>> plan = attempts(Request("GET", "/v1/bandits"), "http://127.0.0.1", retries=2)
     >>> next(plan)
     >>> plan.send(Answer(503, None, "", "2"))
     2.0
     >>> next(plan)
     """
-    for left in range(retries, -1, -1):
-        got = yield None
-        assert got is not None
-        if isinstance(got, Answer) and got.status < 300:
-            return got.data
-        error, wait = _judged(got, url)
-        safe = ask.again or (not got.sent if isinstance(got, Lost) else got.status == 429)
-        pause = max(wait, FIRST * 2.0 ** (retries - left) * random.uniform(0.5, 1.0))
-        if not left or not safe or pause > LONGEST or (isinstance(got, Answer) and got.status not in LATER):
+    for remaining in range(retries, -1, -1):
+        answer = yield None
+        assert answer is not None
+        if isinstance(answer, Answer) and answer.status < 300:
+            return answer.data
+        error, wait = _error_and_pause(answer, url)
+        safe = request.repeatable or (not answer.sent if isinstance(answer, NoAnswer) else answer.status == 429)
+        pause = max(wait, FIRST * 2.0 ** (retries - remaining) * random.uniform(0.5, 1.0))
+        if not remaining or not safe or pause > LONGEST or (isinstance(answer, Answer) and answer.status not in LATER):
             raise error
         yield pause
     raise AssertionError  # the last attempt returns or raises
 
 
-def _judged(got: Answer | Lost, url: str) -> tuple[ServiceError, float]:
-    if isinstance(got, Lost):
-        return ServiceError(None, "no_answer", f"{url} gave none: {got.reason}"), 0.0
-    return refusal(got.status, got.data, got.text), seconds(got.retry_after, time.time())
+def _error_and_pause(answer: Answer | NoAnswer, url: str) -> tuple[ServiceError, float]:
+    """Return the error that the failure amounts to, and the seconds that the service asks to wait."""
+    if isinstance(answer, NoAnswer):
+        return ServiceError(None, "no_answer", f"{url} gave none: {answer.reason}"), 0.0
+    return read_error(answer.status, answer.data, answer.text), seconds(answer.retry_after, time.time())
 
 
 def seconds(retry_after: str | None, now: float) -> float:
-    """Return how long an answer says to wait: a number of seconds, or a date; 0 if it does not say.
+    """Convert the header `Retry-After`, a number or a date, to seconds; 0 if it is missing or invalid.
 
     Examples
     --------

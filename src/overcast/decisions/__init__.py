@@ -1,4 +1,4 @@
-"""Decisions: their records, the latest of them as a history, and what forecasts were like."""
+"""Records of decisions, the history of the latest ones, and the climatology of forecasts."""
 
 from overcast.decisions.history import History
 from overcast.decisions.record import Decision, Option

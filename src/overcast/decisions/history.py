@@ -1,4 +1,4 @@
-"""The latest decisions of a bandit with what was forecast, what came and what it paid, as arrays."""
+"""The latest decisions of a bandit with their forecasts, contexts and rewards, as arrays."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from overcast.spaces.actions import Actions
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: levels of the quantiles that are kept of each forecast
+#: levels of the quantiles that are stored of each forecast
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 class Entry(NamedTuple):
-    """One decision, and its reward and context once they came.
+    """A decision, with its reward and context once they are known.
 
-    forecast : (2 + levels, c) mean, standard deviation and quantiles of the belief that was decided by
+    forecast : (2 + levels, c) mean, standard deviation and quantiles of the belief, as the bandit corrected it
     """
 
     round: int
@@ -43,15 +43,15 @@ class Entry(NamedTuple):
 
 
 class Journal:
-    """Keeps the latest decisions of a bandit, up to a number of them."""
+    """Stores the latest decisions of a bandit, at most `size` of them."""
 
     def __init__(self, size: int) -> None:
         self.size = size
         self.entries: dict[str, Entry] = {}
 
     def record_decision(self, decision: Decision, index: int, number: int, forecast: Array) -> None:
-        """Add a decision with the `summary` of its belief, as corrected; drop the oldest one if they are too many."""
-        self.entries.pop(decision.id, None)  # ids of one's own may come again
+        """Add a decision with the `summary` of its corrected belief; drop the oldest if there are too many."""
+        self.entries.pop(decision.id, None)  # users may give an id again
         mean, width, score = (_finite(value) for value in (decision.mean, decision.width, decision.score))
         self.entries[decision.id] = Entry(
             number, decision.time, index, mean, width, score, decision.probability, forecast
@@ -60,32 +60,32 @@ class Journal:
             del self.entries[next(iter(self.entries))]
 
     def record_reward(self, ticket: str, reward: float, context: Array | Belief | None) -> None:
-        """Add the reward of a decision, and the context if it was revealed; of a belief about it the mean counts."""
+        """Add the reward of a decision, and the revealed context, or the mean of a belief about it."""
         if ticket in self.entries:
-            seen = context.mean() if isinstance(context, Belief) else context
-            self.entries[ticket] = self.entries[ticket]._replace(reward=reward, context=seen)
+            revealed = context.mean() if isinstance(context, Belief) else context
+            self.entries[ticket] = self.entries[ticket]._replace(reward=reward, context=revealed)
 
     def history(self, actions: Actions, names: tuple[str, ...]) -> History:
         """Return the entries as arrays."""
         entries, c, levels = list(self.entries.values()), len(names), len(LEVELS)
-        parts = np.array([one.forecast for one in entries]).reshape(len(entries), 2 + levels, c)
-        unseen = np.full(c, np.nan)
+        parts = np.array([entry.forecast for entry in entries]).reshape(len(entries), 2 + levels, c)
+        hidden = np.full(c, np.nan)
         return History(
             names=names,
             actions=actions,
             id=tuple(self.entries),
-            round=np.array([one.round for one in entries], dtype=np.intp),
-            time=np.array([one.time for one in entries], dtype=np.float64),
-            index=np.array([one.action for one in entries], dtype=np.intp),
-            mean=np.array([one.mean for one in entries]),
-            width=np.array([one.width for one in entries]),
-            score=np.array([one.score for one in entries]),
-            probability=_known([one.probability for one in entries]),
-            reward=_known([one.reward for one in entries]),
+            round=np.array([entry.round for entry in entries], dtype=np.intp),
+            time=np.array([entry.time for entry in entries], dtype=np.float64),
+            index=np.array([entry.action for entry in entries], dtype=np.intp),
+            mean=np.array([entry.mean for entry in entries]),
+            width=np.array([entry.width for entry in entries]),
+            score=np.array([entry.score for entry in entries]),
+            probability=_nan_for_none([entry.probability for entry in entries]),
+            reward=_nan_for_none([entry.reward for entry in entries]),
             forecast=parts[:, 0],
             sd=parts[:, 1],
             quantiles=parts[:, 2:],
-            context=np.array([unseen if one.context is None else one.context for one in entries]).reshape(
+            context=np.array([hidden if entry.context is None else entry.context for entry in entries]).reshape(
                 len(entries), c
             ),
         )
@@ -96,23 +96,23 @@ class Journal:
 
     @classmethod
     def of(cls, size: Any, ids: list[Any], arrays: Arrays, k: int, dim: int | None) -> Journal:
-        """Return the journal that `state` came from; raise ValueError if it does not fit k actions and the contexts."""
+        """Rebuild a journal from its `state`; raise ValueError if it does not fit k actions or the contexts."""
         out = cls(_check.integer("file", "history", size, at_least=1))
         names = [_check.text("file", "history", name) for name in ids]
-        found = _records.unpack(Entry, arrays, len(names))
+        entries = _records.unpack(Entry, arrays, len(names))
         if len(set(names)) < len(names) or len(names) > out.size or (arrays and not names):
             raise ValueError("the decisions of the history do not fit their ids")
-        for entry in found:
+        for entry in entries:
             fits = entry.forecast.shape == (2 + len(LEVELS), dim) and 0 <= entry.action < k
             if not fits or (entry.context is not None and entry.context.shape != (dim,)):
                 raise ValueError("the history does not fit the actions and contexts")
-        out.entries = dict(zip(names, found, strict=True))
+        out.entries = dict(zip(names, entries, strict=True))
         return out
 
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """The latest decisions of a bandit, n of them, oldest first; `bandit.history` makes it.
+    """The latest n decisions of a bandit, oldest first; `bandit.history` returns it.
 
     names : (c,) of the context's dimensions
     actions : the action set
@@ -120,11 +120,11 @@ class History:
     round, time : (n,) number of each decision, and when it was made, in seconds since 1970 (UTC)
     index : (n,) row of the chosen action; `action` gives its name
     mean, width, score : (n,) of the chosen action, when it was chosen
-    probability : (n,) with which it was chosen; NaN if that is not known
+    probability : (n,) with which it was chosen; NaN if unknown
     reward : (n,) NaN until it comes
-    forecast, sd : (n, c) mean and standard deviation of the beliefs that were decided by, as the bandit corrected them
+    forecast, sd : (n, c) mean and standard deviation of the beliefs, as the bandit corrected them
     quantiles : (n, levels, c) their quantiles at 5, 25, 50, 75 and 95 %
-    context : (n, c) what came; NaN if it stayed hidden
+    context : (n, c) revealed contexts; NaN where hidden
 
     Examples
     --------
@@ -177,20 +177,20 @@ class History:
         return pd.DataFrame(columns, index=pd.Index(self.round, name="round"))
 
     def plot(self) -> Figure:
-        """Draw rewards, shares of actions, widths, and forecasts with what came; see `Bandit.plot`."""
+        """Draw rewards, shares of actions, widths, and forecasts with revealed contexts; see `Bandit.plot`."""
         from overcast.pictures import season
 
         return season.draw("History", self, [label(self.actions[i], i) for i in range(len(self.actions))])
 
     def __repr__(self) -> str:
-        came = int(np.isfinite(self.reward).sum())
-        return f"History({len(self)} decisions, {came} with a reward; {', '.join(self.names)})"
+        rewards = int(np.isfinite(self.reward).sum())
+        return f"History({len(self)} decisions, {rewards} with a reward; {', '.join(self.names)})"
 
 
 def summary(belief: Belief) -> Array:
-    """Return mean, standard deviation and quantiles, (2 + levels, c); of draws if the belief does not know them.
+    """Compute mean, standard deviation and quantiles of a belief, (2 + levels, c), from draws if it has no closed form.
 
-    They are finite: squares of contexts may be too large for floating-point numbers, and files hold none of those.
+    The numbers are finite, as files require, even if squares of contexts overflow.
     """
     if belief.exact:
         try:
@@ -202,22 +202,22 @@ def summary(belief: Belief) -> Array:
             pass
     points = belief.sample(STAND_IN_DRAWS, np.random.default_rng(0))
     with np.errstate(all="ignore"):
-        out = _described(points)
+        out = _moments_and_quantiles(points)
         if not np.isfinite(out).all():
             size = np.abs(points).max(axis=0, initial=np.finfo(np.float64).tiny)
-            out = np.nan_to_num(size * _described(points / size))
+            out = np.nan_to_num(size * _moments_and_quantiles(points / size))
     return out
 
 
-def _described(points: Array) -> Array:
-    """Return mean, standard deviation and quantiles of points (n, c), (2 + levels, c)."""
+def _moments_and_quantiles(points: Array) -> Array:
+    """Compute mean, standard deviation and quantiles of points (n, c), (2 + levels, c)."""
     return np.concatenate([[points.mean(axis=0), points.std(axis=0)], np.quantile(points, LEVELS, axis=0)])
 
 
 def _finite(value: float) -> float:
-    """Return a number, or the largest one that is finite for one beyond all bounds."""
+    """Replace an infinite number by the largest finite one."""
     return value if math.isfinite(value) else float(np.nan_to_num(value))
 
 
-def _known(values: list[float | None]) -> Array:
+def _nan_for_none(values: list[float | None]) -> Array:
     return np.array([np.nan if value is None else value for value in values], dtype=np.float64)

@@ -1,4 +1,4 @@
-"""The record of a decision, and the ticket to learn from it."""
+"""Decisions, their options and their records as JSON data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from overcast import _check, _html
 from overcast._check import Array
 from overcast._random import drawn_by
 from overcast.beliefs import Belief, belief_from_json
-from overcast.decisions.climatology import Mark
+from overcast.decisions.climatology import Snapshot
 from overcast.models.base import Estimate, Mask
 from overcast.policies.base import Policy
 from overcast.spaces import Space
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 #: version of the JSON form
 VERSION = 2
-#: actions that a picture and an HTML table show before they count the rest
-SHOWN = 15
+#: number of actions that a picture and an HTML table show at most
+MAX_SHOWN = 15
 
 
 @dataclass(frozen=True)
 class Option:
-    """One action as a decision saw it.
+    """An action with the estimates that a decision was based on.
 
     action : its name, or its vector (a,) if it has none
     index : its row in the list of actions; None in a space without one
     mean, width : estimate and uncertainty of its expected reward
     score : what the policy ranked it by
-    value : what the objective makes of the estimated rewards; the mean if decisions maximise expected rewards
+    value : the objective of the estimated rewards; the mean if decisions maximise expected rewards
 
     Examples
     --------
@@ -54,7 +54,7 @@ class Option:
 
 
 class Move(NamedTuple):
-    """How a belief was corrected before the decision, (c,) each, and points (n, c) or None (`Belief.moved`)."""
+    """The correction of a belief before the decision: the arguments of `Belief.moved`, (c,) each and (n, c) or None."""
 
     shift: Array
     scale: Array
@@ -62,59 +62,62 @@ class Move(NamedTuple):
     points: Array | None = None
 
 
-class Manner(NamedTuple):
-    """The traits of a policy that a picture needs; a copy of a decision keeps these, and not the policy."""
+class PolicyTraits(NamedTuple):
+    """The traits of a policy that pictures need; copies of a decision hold these instead of the policy.
+
+    beta : the number that multiplies widths; None if the policy has none
+    """
 
     additive: bool
     random: bool
     beta: Any
 
     @classmethod
-    def of(cls, policy: Policy | Manner) -> Manner:
-        """Return the manner of a policy, with the number that it multiplies widths by, if it has one."""
+    def of(cls, policy: Policy | PolicyTraits) -> PolicyTraits:
+        """Read the traits of a policy."""
         beta = getattr(policy, "beta", getattr(policy, "scale", None))
         return cls(policy.additive, policy.random, beta if isinstance(beta, float) else None)
 
 
 class Ranking(NamedTuple):
-    """The options of a decision: the actions, their estimates (k,), values (k,) and scores (k,), and the policy.
+    """All options of a decision: the actions, their estimates (k,), values (k,) and scores (k,), and the policy.
 
-    found : (a,) in a space without indices the action that was taken; it is the last option if a search found it
+    taken : (a,) the vector of the chosen action in a space without indices, the last option if it is no candidate
     """
 
     actions: Space
     estimate: Estimate
     values: Array
     scores: Array
-    policy: Policy | Manner
-    found: Array | None = None
+    policy: Policy | PolicyTraits
+    taken: Array | None = None
 
     def option(self, i: int) -> Option:
-        """Return an option by its place."""
+        """Return the option at place i."""
         mean, width = self.estimate
         numbers = float(mean[i]), float(width[i]), float(self.scores[i]), float(self.values[i])
-        if self.found is None:
+        if self.taken is None:
             return Option(self.actions[i], i, *numbers)
-        return Option(self.found if i == len(self.actions) else self.actions[i], None, *numbers)
+        return Option(self.taken if i == len(self.actions) else self.actions[i], None, *numbers)
 
 
 class Decision:
-    """A choice with all that it rests on, and the ticket that `Bandit.learn` takes when its reward comes.
+    """A chosen action with everything the choice rests on; pass it to `Bandit.learn` when its reward comes.
 
     Attributes
     ----------
-    id : names the decision; enough to learn from it later, in another process too
+    id : identifies the decision; enough to learn from it later, also in another process
     time : when it was made, in seconds since 1970 (UTC)
-    belief : what was known about the context, as it was given
-    move : how the bandit corrected the belief; None if it did not
-    available : names of the actions that could be taken, or their indices if they have no names; None for all
+    belief : the belief about the context, as it was passed
+    move : the correction of the belief by the bandit; None for none
+    available : names, or indices without names, of the available actions; None for all
     action : the chosen action's name, or its vector (a,) where actions have no names
     index : its row in the list of actions; None in a space without one
     mean, width : estimate and uncertainty of its expected reward
     score : what the policy ranked it by
-    value : what the objective makes of the estimated rewards, the mean if decisions maximise expected rewards; policies
-        compare values
-    probability : with which it was taken; None if the policy does not know it (`policies.Repeated` makes it known)
+    value : the objective of the estimated rewards, which policies compare; the mean if decisions maximise expected
+        rewards
+    probability : with which it was chosen; None if the policy does not know it (`policies.Repeated` makes it known)
     seed : of the draws of the belief, if there were any, in hexadecimal digits
     samples : L, the number of draws of the belief; None for the exact expectation
     round : the number of the decision, counting from 1
@@ -130,7 +133,19 @@ class Decision:
     """
 
     __slots__ = (
-        *("_chosen", "_mask", "_names", "_origin", "_place", "_ranking", "_seed", "_why", "belief", "id", "index"),
+        *(
+            "_chosen",
+            "_explanation",
+            "_mask",
+            "_names",
+            "_origin",
+            "_place",
+            "_ranking",
+            "_seed",
+            "belief",
+            "id",
+            "index",
+        ),
         *("move", "probability", "round", "samples", "time"),
     )
 
@@ -148,15 +163,15 @@ class Decision:
         samples: int | None,
         round: int,  # noqa: A002
     ) -> None:
-        """Decisions come from `Bandit.decide`; `place` is that of the chosen option in the ranking."""
+        """Called by `Bandit.decide`; `place` is the place of the chosen option in the ranking."""
         self._ranking: Ranking | None = ranking
-        self._chosen: Option | None = None  # found when it is asked for, since most decisions are asked for little
+        self._chosen: Option | None = None  # made on demand, since most decisions are asked for little
         self._mask, self._names = mask, None
-        self._origin: tuple[Any, int, Mark, Any] | None = None
-        self._why: Any = None
+        self._origin: tuple[Any, int, Snapshot, Any] | None = None
+        self._explanation: Any = None
         self._seed: tuple[str, int, int] | str = seed
         self._place = place
-        self.index: int | Any = place if ranking.found is None else None
+        self.index: int | Any = place if ranking.taken is None else None
         self.id, self.time, self.belief, self.move = id, time, belief, move
         self.probability, self.samples, self.round = probability, samples, round
 
@@ -213,37 +228,37 @@ class Decision:
         order = np.concatenate([[self._place], ranked[ranked != self._place]])[:n]  # ties may have ranked it lower
         return [self._ranking.option(int(i)) for i in order if scores[i] > -np.inf]
 
-    def sign(self, bandit: Any, revision: int, mark: Mark, basis: Any = None) -> None:
-        """Take note of the bandit that decided, of the revision of its state, and of the forecasts so far.
+    def set_origin(self, bandit: Any, revision: int, climatology: Snapshot, basis: Any = None) -> None:
+        """Remember the bandit that decided, the revision of its state, and its climatology.
 
         basis : what the bandit computed for it and can use again to adopt it; no record and no copy holds it
         """
-        self._origin = bandit, revision, mark, basis
+        self._origin = bandit, revision, climatology, basis
 
-    def forecasts_before(self, bandit: Any) -> Mark | None:
-        """Return the forecasts up to the decision if this bandit made it, and is as it was then; else None."""
-        return self._origin[2] if self._origin is not None and self._stands(bandit) else None
+    def forecasts_before(self, bandit: Any) -> Snapshot | None:
+        """Return the climatology at the decision if this bandit made it and has not changed since; else None."""
+        return self._origin[2] if self._origin is not None and self._unchanged_since(bandit) else None
 
     def basis_of(self, bandit: Any) -> Any:
         """Return the basis that this bandit left; None for another bandit, and if this one has changed since."""
-        return self._origin[3] if self._origin is not None and self._stands(bandit) else None
+        return self._origin[3] if self._origin is not None and self._unchanged_since(bandit) else None
 
     def drop_basis(self) -> None:
         """Forget what the bandit computed for the decision: it is adopted, or will not be."""
         if self._origin is not None:
             self._origin = (*self._origin[:3], None)
 
-    def _stands(self, bandit: Any) -> bool:
-        """Whether this bandit decided, and has neither learnt nor changed since."""
+    def _unchanged_since(self, bandit: Any) -> bool:
+        """Whether this bandit decided, and has neither learnt nor changed since then."""
         return self._origin is not None and self._origin[0] is bandit and self._origin[1] == bandit.state.revision
 
     def explain(self) -> Any:
-        """Return why the action was chosen, as an `Explanation`: print it, or take its `to_json`.
+        """Explain the choice; print the `Explanation`, or call its `to_json`.
 
-        It says the mean and bonus of each action, what each dimension of the context contributed to the estimate, what
-        would have been chosen for the mean context, and how far the forecast must move for another choice. Ask before
-        the bandit learns or changes; later, `bandit.explain(decision)` goes by what is known then. A decision that was
-        explained keeps its explanation.
+        It holds the mean and bonus of each action, the contribution of each dimension of the context to the estimate,
+        the choice for the mean context, and the least move of the forecast that changes the choice. Call this before
+        the bandit learns or changes; later, `bandit.explain(decision)` explains from its current state. The first
+        explanation is kept.
 
         Examples
         --------
@@ -268,27 +283,28 @@ class Decision:
           c1  -0.8369  (1.7 standard deviations)  → hat
           c2  +0.7548  (3.0 standard deviations)  → hat
         """
-        if self._why is None:
+        if self._explanation is None:
             if self._origin is None:
                 raise ValueError(
                     "Decision: explain needs the bandit that decided, got a record or a copy; ask "
                     "bandit.explain(decision), which goes by what is known now"
                 )
             bandit = self._origin[0]
-            why = None if self.forecasts_before(bandit) is None else bandit.explain(self)
-            if why is None or why.present is not None:  # another thread may have come in between
+            explanation = None if self.forecasts_before(bandit) is None else bandit.explain(self)
+            # another thread may have changed the bandit in between
+            if explanation is None or explanation.present is not None:
                 raise ValueError(
                     "Decision: explain needs the bandit as it was, got one that has learnt or changed since; ask "
                     "bandit.explain(decision), which goes by what is known now"
                 )
-            self._why = why
-        return self._why
+            self._explanation = explanation
+        return self._explanation
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw mean, whisker and score of the best actions, the chosen one marked.
+        """Draw mean, whisker and score of the best actions, and mark the chosen one.
 
-        Whiskers are as long as the bonus if scores are means plus a bonus, and otherwise the width times the number
-        that the policy multiplies it by, if it has one.
+        Whiskers show the bonus if scores are means plus a bonus, else the width, multiplied by the policy's beta or
+        scale if that is a number.
 
         Parameters
         ----------
@@ -299,8 +315,8 @@ class Decision:
         from overcast.pictures import common
         from overcast.pictures import options as picture
 
-        options = self.top(SHOWN)
-        half, what = self._whiskers(options)
+        options = self.top(MAX_SHOWN)
+        half, meaning = self._whiskers(options)
         number = int((self._ranking.scores > -np.inf).sum())
         return picture.draw(
             common.axes("Decision", ax, (6.4, 1.3 + 0.32 * len(options))),
@@ -309,30 +325,30 @@ class Decision:
             half=half,
             scores=np.array([option.score for option in options]),
             unit=self._ranking.policy.additive,
-            what=what,
-            how=self._how(),
+            what=meaning,
+            how=self._how_chosen(),
             left_out=number - len(options),
         )
 
     def _whiskers(self, options: list[Option]) -> tuple[Array, str]:
-        """Return half the length of each option's whisker, and what it is."""
+        """Return half the length of each option's whisker, and its label."""
         assert self._ranking is not None
         policy, width = self._ranking.policy, np.array([option.width for option in options])
         bonus = np.array([option.score - option.value for option in options])
         if policy.additive and not policy.random and (bonus > 0.0).any():
             return bonus, "mean ± bonus"
-        times = Manner.of(policy).beta
-        if times is not None and times != 1.0:
-            return times * width, f"mean ± {times:g} widths"
+        beta = PolicyTraits.of(policy).beta
+        if beta is not None and beta != 1.0:
+            return beta * width, f"mean ± {beta:g} widths"
         return width, "mean ± width"
 
-    def _how(self) -> str:
-        """Say how the action was chosen; a decision that is certain says no more."""
+    def _how_chosen(self) -> str:
+        """Say that the action was chosen, with the probability if that is below 1."""
         return "chosen" if self.probability in (None, 1.0) else f"chosen, with probability {self.probability:.3g}"
 
     def _repr_html_(self) -> str:
-        """Return the best actions as a table, for notebooks."""
-        options = [self.chosen] if self._ranking is None else self.top(SHOWN)
+        """Show the best actions as a table in notebooks."""
+        options = [self.chosen] if self._ranking is None else self.top(MAX_SHOWN)
         rows = [
             [
                 f"▸ {label(o.action, o.index)}" if place == 0 else label(o.action, o.index),
@@ -340,16 +356,16 @@ class Decision:
             ]
             for place, o in enumerate(options)
         ]
-        known = 1 if self._ranking is None else int((self._ranking.scores > -np.inf).sum())
-        left = f"{known - len(rows):,} more with lower scores" if known > len(rows) else ""
-        title = f"Decision {self.round}: {label(self.action, self.index)} is {self._how()}"
-        return _html.table(title, ["action", "mean", "width", "score"], rows, left, bold=0)
+        scored = 1 if self._ranking is None else int((self._ranking.scores > -np.inf).sum())
+        note = f"{scored - len(rows):,} more with lower scores" if scored > len(rows) else ""
+        title = f"Decision {self.round}: {label(self.action, self.index)} is {self._how_chosen()}"
+        return _html.table(title, ["action", "mean", "width", "score"], rows, note, bold=0)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the bandit and its policy, which may hold functions: a copy of a decision is a record."""
+        """Drop the bandit and its policy, which may hold functions."""
         ranking = self._ranking
         if ranking is not None:
-            ranking = ranking._replace(policy=Manner.of(ranking.policy))
+            ranking = ranking._replace(policy=PolicyTraits.of(ranking.policy))
         return {name: getattr(self, name) for name in self.__slots__} | {"_origin": None, "_ranking": ranking}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -357,7 +373,7 @@ class Decision:
             setattr(self, name, value)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the record as JSON data; a belief that is code has no such form and raises TypeError."""
+        """Return the record as JSON data; raise TypeError for a belief that is code."""
         move, available, action = self.move, self.available, self.action
         if available is not None:
             available = [_check.name("Decision: to_json", name) for name in available]
@@ -367,7 +383,7 @@ class Decision:
             "id": self.id,
             "time": self.time,
             "belief": self.belief.to_json(),
-            "move": None if move is None else _move_json(move),
+            "move": None if move is None else _move_to_json(move),
             "available": available,
             "action": action.tolist() if vector else _check.name("Decision: to_json", action),
             "index": self.index,
@@ -383,7 +399,7 @@ class Decision:
 
     @classmethod
     def from_json(cls, data: Any) -> Decision:
-        """Return the decision of a record that `to_json` made; it knows all but the scores of the other actions."""
+        """Rebuild a decision from a record of `to_json`, without the scores of the other actions."""
         if not isinstance(data, dict):
             raise ValueError(f"Decision: record must be a JSON object, got {_check.short(data)}")
         version = _check.integer("Decision", "version", data.get("version"), at_least=1)
@@ -396,9 +412,9 @@ class Decision:
         if unknown := [name for name in data if name not in FIELDS]:
             raise ValueError(f"Decision: record must have {', '.join(FIELDS)} only, got {_check.short(unknown[0])}")
         out = cls.__new__(cls)
-        out._ranking = out._mask = out._origin = out._why = None
+        out._ranking = out._mask = out._origin = out._explanation = None
         out.belief = belief_from_json(data["belief"])
-        out.move = _move(data["move"], out.belief.dim)
+        out.move = _move_from_json(data["move"], out.belief.dim)
         out.id = _check.text("Decision", "id", data["id"])
         out._names = data["available"]
         if not isinstance(out._names, (list, type(None))):
@@ -434,13 +450,13 @@ FIELDS = (
 
 
 def label(action: Any, index: int | None) -> str:
-    """Return an action in one line: its name, or its row in the list of actions, or its vector."""
+    """Format an action in one line: its name, its index, or its vector."""
     if isinstance(action, (np.ndarray, list)):
         return f"({', '.join(f'{x:.4g}' for x in action)})" if index is None else f"action {index}"
     return _check.cut(action, 40)
 
 
-def _move(data: Any, dim: int) -> Move | None:
+def _move_from_json(data: Any, dim: int) -> Move | None:
     if data is None:
         return None
     *names, last = Move._fields
@@ -451,5 +467,5 @@ def _move(data: Any, dim: int) -> Move | None:
     return Move(shift, scale, blur, points)
 
 
-def _move_json(move: Move) -> dict[str, Any]:
+def _move_to_json(move: Move) -> dict[str, Any]:
     return {name: part.tolist() for name, part in move._asdict().items() if part is not None}

@@ -1,12 +1,12 @@
-"""The life of a bandit as a list of events, from which it can be rebuilt.
+"""Event logs of a bandit, from which it can be rebuilt.
 
 An event is JSON data that says what happened: `decided`, `learnt`, `forgotten`, `observed`, `added`, `retired`,
-`renamed`, `policy`, `fitted` or `merged`. Write one down after each call that succeeded. `replay` takes the
-configuration of a bandit and its events, and returns a bandit that remembers the same. It never decides again: what was
-decided is in the records.
+`renamed`, `policy`, `fitted` or `merged`. Append one to the log after each call that succeeded. `replay` takes the
+configuration of a bandit and its events, and returns a bandit in the same state. It takes decisions from their records
+and makes none itself.
 
-`chained` gives an event its number and a running checksum, so that `replay` notices a log that was damaged. `closed`
-ends a log, so that `replay` notices if its end was cut off.
+`chained` adds a number and a running checksum to an event, so that `replay` detects a damaged log. `closed` ends a log,
+so that `replay` detects a missing end.
 """
 
 from overcast.events.chain import chained, checked

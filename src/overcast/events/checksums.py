@@ -1,7 +1,7 @@
-"""Numbers and running checksums of the entries of a log, by which damage is noticed.
+"""Running checksums of the entries of a log, which detect damage.
 
-The checksum of an entry is the CRC-32 of all entries up to it, its number included. It notices damage: entries that
-are changed, lost, repeated or moved. It is no protection against forgery, since whoever rewrites a log can compute it.
+The checksum of an entry is the CRC-32 of all entries up to it, its number included. It detects entries that are
+changed, lost, repeated or moved. It does not protect against forgery, since anyone who rewrites a log can compute it.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
 def canonical(data: Any) -> bytes:
-    """Return JSON data as bytes that do not depend on whitespace or on the order of keys."""
+    """Encode JSON data as bytes, with sorted keys and without whitespace."""
     return _encode(data).encode()
 
 
 def checksum(before: str, content: bytes) -> str:
-    """Return the checksum after an entry, in eight hexadecimal digits.
+    """Extend a running checksum by an entry; return eight hexadecimal digits.
 
-    before : the checksum before it; empty at the start
+    before : the checksum before the entry; empty at the start
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Events: what happened to a bandit, as JSON data."""
+"""Make the events of a log, as JSON data."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _with_arguments_of(kind: Callable[P, Any]) -> Callable[[Callable[..., T]], Callable[P, T]]:
-    """Give a function the arguments of a class, for checkers of types, editors and `help`."""
+def _with_parameters_of(kind: Callable[P, Any]) -> Callable[[Callable[..., T]], Callable[P, T]]:
+    """Give a function the parameters of a class, for type checkers, editors and `help`."""
 
-    def same(function: Callable[..., T]) -> Callable[P, T]:
+    def copy_signature(function: Callable[..., T]) -> Callable[P, T]:
         signature = inspect.signature(kind).replace(return_annotation=inspect.signature(function).return_annotation)
-        setattr(function, "__signature__", signature)  # noqa: B010 - unknown to checkers of types
+        setattr(function, "__signature__", signature)  # noqa: B010 - unknown to type checkers
         return function
 
-    return same
+    return copy_signature
 
 
-@_with_arguments_of(Bandit)
+@_with_parameters_of(Bandit)
 def config(*options: Any, **named: Any) -> Event:
     """Return the configuration of a bandit as JSON data; the arguments are those of `Bandit`.
 
-    A model or policy that holds a function or a class of your own has no JSON form: pass it to `replay` again.
+    A model or policy that holds a function or a class of your own has no JSON form: pass it to `replay` as well.
 
     Examples
     --------
@@ -82,11 +82,11 @@ def learnt(decision: Decision | str, reward: float, context: Any = None) -> Even
     >>> learnt(decision, 2.0)
     {'event': 'learn', 'id': 'monday', 'reward': 2.0, 'context': None}
     """
-    return {"event": "learn", "id": _id(decision), "reward": checked_reward(reward), "context": _plain(context)}
+    return {"event": "learn", "id": _id(decision), "reward": checked_reward(reward), "context": _to_json(context)}
 
 
 def forgotten(decision: Decision | str) -> Event:
-    """Return the event of a decision whose reward is no longer awaited.
+    """Return the event of a decision whose reward will not come.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def forgotten(decision: Decision | str) -> Event:
 
 
 def observed(action: Any, belief: Any, reward: Any, context: Any = None) -> Event:
-    """Return the event of rounds that somebody else decided; the arguments are those of `Bandit.observe`.
+    """Return the event of rounds decided elsewhere; the arguments are those of `Bandit.observe`.
 
     Examples
     --------
@@ -109,15 +109,15 @@ def observed(action: Any, belief: Any, reward: Any, context: Any = None) -> Even
         belief, context = separate(belief), separate(context)
     return {
         "event": "observe",
-        "action": _many(action),
-        "belief": _many(belief) if many else _plain(belief),
+        "action": _rounds_to_json(action),
+        "belief": _rounds_to_json(belief) if many else _to_json(belief),
         "reward": checked_rewards(reward) if many else checked_reward(reward),
-        "context": _many(context) if many else _plain(context),
+        "context": _rounds_to_json(context) if many else _to_json(context),
     }
 
 
 def added(actions: Any) -> Event:
-    """Return the event of actions that were added; the argument is that of `Bandit.add_actions`.
+    """Return the event of added actions; the argument is that of `Bandit.add_actions`.
 
     Examples
     --------
@@ -125,17 +125,18 @@ def added(actions: Any) -> Event:
     {'event': 'add', 'names': ['hybrid'], 'vectors': [[0.6, 0.5]]}
     """
     if isinstance(actions, Mapping) or hasattr(actions, "columns"):
-        more = Actions(actions)
-        assert more.names is not None
-        names = [_check.name("events.added", name) for name in more.names]
-        return {"event": "add", "names": names, "vectors": more.vectors.tolist()}
-    plain = _many(list(actions) if isinstance(actions, Collection) and not hasattr(actions, "to_numpy") else actions)
-    alone = isinstance(plain, list) and all(isinstance(item, str) for item in plain)
-    return {"event": "add", "names": plain if alone else None, "vectors": None if alone else plain}
+        new = Actions(actions)
+        assert new.names is not None
+        names = [_check.name("events.added", name) for name in new.names]
+        return {"event": "add", "names": names, "vectors": new.vectors.tolist()}
+    is_list = isinstance(actions, Collection) and not hasattr(actions, "to_numpy")
+    data = _rounds_to_json(list(actions) if is_list else actions)
+    only_names = isinstance(data, list) and all(isinstance(item, str) for item in data)
+    return {"event": "add", "names": data if only_names else None, "vectors": None if only_names else data}
 
 
 def retired(actions: Any) -> Event:
-    """Return the event of actions that were retired; the argument is that of `Bandit.retire`.
+    """Return the event of retired actions; the argument is that of `Bandit.retire`.
 
     Examples
     --------
@@ -148,19 +149,19 @@ def retired(actions: Any) -> Event:
 
 
 def renamed(action: Any, name: Any) -> Event:
-    """Return the event of an action that got another name; the arguments are those of `Bandit.rename`.
+    """Return the event of a renamed action; the arguments are those of `Bandit.rename`.
 
     Examples
     --------
     >>> renamed("hybrid", "hybrid 2")
     {'event': 'rename', 'action': 'hybrid', 'name': 'hybrid 2'}
     """
-    names = (_check.name("events.renamed", one) for one in (action, name))
+    names = (_check.name("events.renamed", item) for item in (action, name))
     return {"event": "rename", **dict(zip(("action", "name"), names, strict=True))}
 
 
 def policy(policy: Policy) -> Event:
-    """Return the event of another policy.
+    """Return the event of a change of the policy.
 
     Examples
     --------
@@ -168,11 +169,11 @@ def policy(policy: Policy) -> Event:
     >>> policy(oc.Thompson())["event"]
     'policy'
     """
-    return {"event": "policy", "policy": _config("policy", policy)}
+    return {"event": "policy", "policy": _config_of("policy", policy)}
 
 
 def fitted(fit: Fitted) -> Event:
-    """Return the event of fitted hyperparameters, as `Bandit.fit_hyperparameters` returned them.
+    """Return the event of fitted hyperparameters; the argument is the result of `Bandit.fit_hyperparameters`.
 
     Examples
     --------
@@ -181,11 +182,11 @@ def fitted(fit: Fitted) -> Event:
     >>> fitted(Fitted(model, noise=0.1, log_likelihood=-3.0, log_likelihood_before=-4.0))["event"]
     'fit'
     """
-    return {"event": "fit", "model": _config("model", fit.model)}
+    return {"event": "fit", "model": _config_of("model", fit.model)}
 
 
 def merged(other: Bandit) -> Event:
-    """Return the event of a merge; it holds what the other bandit has learnt, so make it before the other goes on.
+    """Return the event of a merge, with the state of the other bandit; call it before the other changes.
 
     Examples
     --------
@@ -195,7 +196,7 @@ def merged(other: Bandit) -> Event:
     ['bandit', 'event']
     """
     with other._lock:
-        content = files.written(_without_policy(other))  # a merge does not depend on the policy
+        content = files.written(_without_policy(other))
     return {"event": "merge", "bandit": base64.b64encode(_storage.to_bytes(*content)).decode()}
 
 
@@ -214,35 +215,35 @@ def _id(decision: Decision | str) -> str:
     return decision if isinstance(decision, str) else decision.id
 
 
-def _config(name: str, value: Model | Policy) -> Any:
+def _config_of(name: str, value: Model | Policy) -> Any:
     out = _storage.config(value)
     if out is None:
         raise TypeError(f"events: {name} must not hold a function or a class of your own, got {_check.short(value)}")
     return out
 
 
-def _plain(value: Any) -> Any:
-    """Return arrays, beliefs, whatever becomes one, and lists of them as JSON data."""
+def _to_json(value: Any) -> Any:
+    """Convert arrays, beliefs, forecasts, and lists of them to JSON data."""
     if isinstance(value, Belief):
         return value.to_json()
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype != object:
         return value.tolist()
     if isinstance(value, (list, tuple, np.ndarray)):
-        return [_plain(item) for item in value]
+        return [_to_json(item) for item in value]
     return value if value is None or isinstance(value, (bool, int, float, str)) else as_belief(value).to_json()
 
 
-def _many(value: Any) -> Any:
-    """Convert an argument about n rounds to JSON data: a table by names and rows, and lists as `_plain` does."""
+def _rounds_to_json(value: Any) -> Any:
+    """Convert an argument about n rounds to JSON data: tables to names and rows, lists as `_to_json` does."""
     if isinstance(value, Table):
         return {"names": list(value.names), "rows": value.rows.tolist()}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(item) for item in value]
-    return _plain(value.to_numpy() if hasattr(value, "to_numpy") else value)
+        return [_to_json(item) for item in value]
+    return _to_json(value.to_numpy() if hasattr(value, "to_numpy") else value)
 
 
 def _without_policy(bandit: Bandit) -> State:
-    """Return the state of a bandit with a policy that has a JSON form: a merge does not depend on it."""
+    """Copy the state of a bandit with another policy, one that has a JSON form; a merge ignores policies."""
     state = copy.copy(bandit.state)
     state.policy = Greedy()
     return state

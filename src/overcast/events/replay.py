@@ -1,4 +1,4 @@
-"""Replay: from a configuration and events to the bandit that lived them."""
+"""Rebuild a bandit from its configuration and events."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ from overcast.bandit.config import BanditConfig, encoded_options, read_actions
 from overcast.bandit.state import State
 from overcast.beliefs import belief_from_json
 from overcast.decisions.record import Decision
-from overcast.events.chain import CONFIG, End, Event, followed
+from overcast.events.chain import CONFIG_FIELDS, End, Event, checked_events
 from overcast.models.base import Model
 from overcast.policies import Policy
 
 
 def apply(bandit: Bandit, event: Any) -> None:
-    """Let an event happen to a bandit; if it cannot, nothing changes.
+    """Apply an event to a bandit, or raise and change nothing.
 
-    A bandit that was loaded from a file goes on from there with the events since. This does not look at numbers and
-    checksums: see `checked`.
+    Use it to apply later events to a bandit loaded from a file. It does not check numbers and checksums: see `checked`.
 
     Examples
     --------
@@ -33,11 +32,11 @@ def apply(bandit: Bandit, event: Any) -> None:
     1
     """
     kind = event.get("event") if isinstance(event, Mapping) else event
-    happen = _KINDS.get(kind) if isinstance(kind, str) else None
-    if happen is None:
-        raise ValueError(f"replay: event must be one of {', '.join(_KINDS)}, got {_check.short(kind)}")
+    handler = _HANDLERS.get(kind) if isinstance(kind, str) else None
+    if handler is None:
+        raise ValueError(f"replay: event must be one of {', '.join(_HANDLERS)}, got {_check.short(kind)}")
     try:
-        happen(bandit, event)
+        handler(bandit, event)
     except KeyError as error:
         raise ValueError(f"replay: event {kind} must have {error}, got none") from None
 
@@ -50,30 +49,28 @@ def replay(
     end: End = "closed",
     **more: Any,
 ) -> Bandit:
-    """Return the bandit that a configuration and the events of its life lead to.
+    """Rebuild a bandit from its configuration and events.
 
-    It remembers the same as the bandit that lived, to the last bit on one machine and build with one number of BLAS
-    threads, and to 1e-9 elsewhere. What was asked in between does not matter.
+    Its state equals that of the original bandit, to the last bit on one machine and build with one number of BLAS
+    threads, and to 1e-9 elsewhere. Calls that only ask (`estimate`, `explain`) have no effect on it.
 
-    A configuration or an event that was changed, and events that were lost, repeated or moved, raise ValueError, which
-    names the event; so does a log that does not end where `end` says. A list without any events is a bandit that has
-    lived nothing, unless `end` is a number.
+    Changed, lost, repeated or moved events and a changed configuration raise a ValueError that names the event; so does
+    a log that does not end where `end` says. An empty list gives a fresh bandit, unless `end` is a number.
 
     Parameters
     ----------
-    given : what `events.config` returned
-    events : as `events.chained` returned them, in the order in which they happened; those of earlier releases, without
-        numbers, raise one warning
+    given : the configuration, from `events.config`
+    events : from `events.chained`, in order; events of earlier releases, without numbers, cause one warning
     model, policy : those of the configuration, if they hold a function or a class of your own
-    end : "closed" if the last event must be `events.closed`, with one warning if it is not; the number of the last
-        event of a log that goes on; or "open", with which a cut at the end of the log stays unnoticed
+    end : "closed" if the last event must be `events.closed`, with a warning if it is not; the number of the last event
+        of an unfinished log; or "open", which accepts a log without its end
     more : `actions` and `objective` of the configuration, if they are of a class of your own
 
     Examples
     --------
     >>> import overcast as oc
-    >>> made = ["a", "b"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB()
-    >>> bandit, log = oc.Bandit(*made), [oc.events.config(*made)]
+    >>> options = ["a", "b"], oc.LinearModel(oc.features.Disjoint(2)), oc.UCB()
+    >>> bandit, log = oc.Bandit(*options), [oc.events.config(*options)]
     >>> for reward in (1.0, 3.0):
     ...     decision = bandit.decide([2.0])
     ...     log.append(oc.events.chained(oc.events.decided(decision), after=log[-1]))
@@ -83,15 +80,18 @@ def replay(
     >>> again.learnt == bandit.learnt
     True
     """
-    bandit = _begin(given, {"model": model, "policy": policy} | more)
-    for event in followed(events, given, end):
+    bandit = _fresh_bandit(given, {"model": model, "policy": policy} | more)
+    for event in checked_events(events, given, end):
         apply(bandit, event)
     return bandit
 
 
-def _begin(given: Any, known: Mapping[str, Any]) -> Bandit:
-    """Make the bandit of a configuration."""
-    if not isinstance(given, dict) or any(name not in given for name in CONFIG):
+def _fresh_bandit(given: Any, known: Mapping[str, Any]) -> Bandit:
+    """Create a fresh bandit from a configuration.
+
+    known : options that have no JSON form, by name
+    """
+    if not isinstance(given, dict) or any(name not in given for name in CONFIG_FIELDS):
         raise ValueError(f"replay: given must be what events.config returned, got {_check.short(given)}")
     version = _check.integer("replay", "version", given["version"], at_least=1)
     if version > _storage.VERSION:
@@ -106,7 +106,7 @@ def _decide(bandit: Bandit, event: Event) -> None:
 
 
 def _learn(bandit: Bandit, event: Event) -> None:
-    bandit.learn(event["id"], event["reward"], _read(event["context"]))
+    bandit.learn(event["id"], event["reward"], _decode(event["context"]))
 
 
 def _forget(bandit: Bandit, event: Event) -> None:
@@ -114,7 +114,7 @@ def _forget(bandit: Bandit, event: Event) -> None:
 
 
 def _observe(bandit: Bandit, event: Event) -> None:
-    bandit.observe(event["action"], _read(event["belief"]), event["reward"], _read(event["context"]))
+    bandit.observe(event["action"], _decode(event["belief"]), event["reward"], _decode(event["context"]))
 
 
 def _add(bandit: Bandit, event: Event) -> None:
@@ -134,15 +134,15 @@ def _rename(bandit: Bandit, event: Event) -> None:
 
 
 def _set_policy(bandit: Bandit, event: Event) -> None:
-    bandit.policy = _stored("policy", event["policy"])
+    bandit.policy = _decode_config("policy", event["policy"])
 
 
 def _fit(bandit: Bandit, event: Event) -> None:
-    bandit.relearn(_stored("model", event["model"]))
+    bandit.relearn(_decode_config("model", event["model"]))
 
 
-def _stored(name: str, data: Any) -> Any:
-    """Return the model or policy of an event."""
+def _decode_config(name: str, data: Any) -> Any:
+    """Decode the model or policy of an event."""
     try:
         return _storage.from_config(data)
     except Exception as error:
@@ -155,15 +155,15 @@ def _merge(bandit: Bandit, event: Event) -> None:
         content = base64.b64decode(event["bandit"], validate=True)
     except (TypeError, ValueError):
         raise ValueError(f"replay: bandit must be in base 64, got {_check.short(event['bandit'])}") from None
-    own = bandit.model if _storage.config(bandit.model) is None else None
-    bandit.merge(Bandit.from_bytes(content, own))
+    custom_model = bandit.model if _storage.config(bandit.model) is None else None
+    bandit.merge(Bandit.from_bytes(content, custom_model))
 
 
 def _close(bandit: Bandit, event: Event) -> None:
-    """Change nothing: the log ends here."""
+    """Do nothing: this event marks the end of the log."""
 
 
-_KINDS: dict[str, Callable[[Bandit, Event], None]] = {
+_HANDLERS: dict[str, Callable[[Bandit, Event], None]] = {
     "decide": _decide,
     "learn": _learn,
     "forget": _forget,
@@ -178,16 +178,18 @@ _KINDS: dict[str, Callable[[Bandit, Event], None]] = {
 }
 
 
-def _read(value: Any) -> Any:
-    """Return beliefs and tables from their JSON form, and everything else as it is."""
+def _decode(value: Any) -> Any:
+    """Decode beliefs and tables from their JSON form; return everything else unchanged."""
     if isinstance(value, dict) and "rows" in value:
         names = _check.distinct_names("events", "names", value["names"])
         return Table(names, _check.array("events", "rows", value["rows"], ("n", len(names))))
     if isinstance(value, dict):
         return belief_from_json(value)
-    return [_read(item) for item in value] if isinstance(value, list) and value and _deep(value) else value
+    if isinstance(value, list) and value and _may_hold_beliefs(value):
+        return [_decode(item) for item in value]
+    return value
 
 
-def _deep(items: list[Any]) -> bool:
-    """Return whether a list may hold beliefs."""
+def _may_hold_beliefs(items: list[Any]) -> bool:
+    """Return whether a list may contain beliefs in JSON form."""
     return any(isinstance(item, (dict, type(None))) for item in items)

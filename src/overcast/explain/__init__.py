@@ -1,4 +1,4 @@
-"""Explanations: why a decision came out as it did, and what would have changed it."""
+"""Explanations of decisions: why an action was chosen, and what would change the choice."""
 
 from overcast.explain.compute import Ask, explain
 from overcast.explain.result import Change, Explanation

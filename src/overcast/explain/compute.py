@@ -1,4 +1,4 @@
-"""Compute an explanation from what a bandit answers about a decision."""
+"""Compute the explanation of a decision by asking the bandit."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ import numpy as np
 
 from overcast._check import Array
 from overcast.beliefs import Belief, NoClosedForm, PointMass
-from overcast.decisions.climatology import Usual
+from overcast.decisions.climatology import ForecastStatistics
 from overcast.decisions.record import Decision, Option
-from overcast.explain.result import REACH, Change, Explanation, units
+from overcast.explain.result import REACH, Change, Explanation, move_units
 from overcast.explain.shapley import Group, shapley
 from overcast.policies.base import Policy
 from overcast.round import Answer
 from overcast.spaces.actions import Actions
 
-# Steps of the search, closer together at its start, and the precision of the move that it finds.
+# Number of steps of the search, which are closer together at its start, and the relative precision of the move.
 STEPS, PRECISION = 20, 1e-6
-# A move that is shortened to this share must not change the choice any more.
-SHORT = 0.99
+# The least move must not change the choice when it is shortened to this share.
+SHORTENED = 0.99
 
 
 class Ask(NamedTuple):
-    """The questions that an explanation asks the bandit, in the state that it explains.
+    """The functions of the bandit that an explanation calls.
 
-    corrected : the belief to decide by, given the forecast as it came
-    means : (k,) estimates under a belief to decide by
-    answer : the choice under a belief to decide by, with the random numbers of the decision
+    corrected : corrects a forecast as `decide` does
+    means : estimates the means (k,) under a corrected belief
+    answer : chooses under a corrected belief, with the random numbers of the decision
     """
 
     corrected: Callable[[Belief], Belief]
@@ -43,28 +43,28 @@ def explain(
     policy: Policy,
     ask: Ask,
     names: tuple[str, ...],
-    usual: Usual | None,
-    as_made: bool,
+    past: ForecastStatistics | None,
+    unchanged: bool,
 ) -> Explanation:
-    """Explain a decision by what a bandit says about it.
+    """Explain a decision.
 
     given : the forecast of the decision, its dimensions in the order of the bandit
-    usual : of the forecasts up to the decision
-    as_made : whether the bandit is as it was when it decided
+    past : statistics of the forecasts up to the decision
+    unchanged : whether the bandit has not changed since the decision
     """
     index = decision.index
     belief = ask.corrected(given)
     choice = ask.answer(belief)
-    estimate, scores, taken = choice.estimate, choice.scores, int(choice.action)
+    estimate, scores, chosen = choice.estimate, choice.scores, int(choice.action)
     try:
-        own, deviation = np.asarray(belief.mean()), np.sqrt(np.clip(belief.variance(), 0.0, None))
+        center, deviation = np.asarray(belief.mean()), np.sqrt(np.clip(belief.variance(), 0.0, None))
     except NoClosedForm:
         raise ValueError(
             f"Decision: explain needs a belief whose mean and variance exist, got {belief!r:.80}"
         ) from None
-    reference = own if usual is None else usual.mean
+    reference = center if past is None else past.mean
 
-    def named(i: int) -> Any:
+    def name_of(i: int) -> Any:
         return i if actions.names is None else actions.names[i]
 
     def value(group: Group) -> float:
@@ -72,7 +72,7 @@ def explain(
 
     contributions, exact = shapley(value, belief.dim)
     ranked = np.argsort(-scores, kind="stable")
-    ranked = np.concatenate([[taken], ranked[ranked != taken]])
+    ranked = np.concatenate([[chosen], ranked[ranked != chosen]])
     ranked = ranked[(scores[ranked] > -np.inf) | (ranked == index)]
     options = tuple(
         Option(
@@ -80,25 +80,25 @@ def explain(
         )
         for i in ranked.tolist()
     )
-    added = policy.additive and not policy.random
-    bonus = tuple(option.score - option.value for option in options) if added else None
-    reach = REACH * units(np.sqrt(np.clip(given.variance(), 0.0, None)), usual)
+    has_bonus = policy.additive and not policy.random
+    bonus = tuple(option.score - option.value for option in options) if has_bonus else None
+    reach = REACH * move_units(np.sqrt(np.clip(given.variance(), 0.0, None)), past)
 
-    def then(i: int, move: float) -> int:
+    def chosen_after(i: int, move: float) -> int:
         shift = np.zeros(belief.dim)
         shift[i] = move
         return int(ask.answer(ask.corrected(given.moved(shift))).action)
 
     changes: list[Change | None] = []
     for i, name in enumerate(names):
-        move = _least_move(lambda by, i=i: then(i, by) != taken, float(reach[i]))  # type: ignore[misc]
+        move = _find_least_move(lambda by, i=i: chosen_after(i, by) != chosen, float(reach[i]))  # type: ignore[misc]
         if move is None:
             changes.append(None)
             continue
         size = abs(move) / float(deviation[i]) if deviation[i] > 0.0 else None
-        changes.append(Change(name, move, size, named(then(i, move))))
+        changes.append(Change(name, move, size, name_of(chosen_after(i, move))))
     return Explanation(
-        action=named(index),
+        action=name_of(index),
         index=index,
         policy=repr(policy),
         drawn=policy.drawn,
@@ -106,39 +106,39 @@ def explain(
         options=options,
         bonus=bonus,
         names=names,
-        forecast=np.stack([own, deviation]),
-        usual=usual,
+        forecast=np.stack([center, deviation]),
+        usual=past,
         baseline=value(np.zeros(belief.dim, dtype=bool)),
         contributions=contributions,
         exact=exact,
-        at_mean=named(int(ask.answer(PointMass(own)).action)),
+        at_mean=name_of(int(ask.answer(PointMass(center)).action)),
         changes=tuple(changes),
-        present=None if as_made else named(taken),
+        present=None if unchanged else name_of(chosen),
     )
 
 
-def _least_move(changes: Callable[[float], bool], reach: float) -> float | None:
-    """Return the least move, up or down and up to `reach`, of which `changes` is true and of 0.99 of which it is not.
+def _find_least_move(changes: Callable[[float], bool], reach: float) -> float | None:
+    """Find the least move, up or down by at most `reach`, that changes the choice; None if there is none.
 
-    It goes outwards in steps, and halves the first one that has a change. Changes that are undone within one step
-    may be missed.
+    The search goes outwards in steps and bisects the first one that changes the choice. It may miss changes that are
+    undone within one step. 0.99 of the move does not change the choice.
     """
     if not reach > 0.0:
         return None
     steps = reach * (np.arange(STEPS + 1) / STEPS) ** 2
     for low, high in zip(steps[:-1].tolist(), steps[1:].tolist(), strict=True):
-        found = [_halved(changes, way, low, high) for way in (1.0, -1.0) if changes(way * high)]
-        if found:
-            return min(found, key=abs)
+        moves = [_bisect(changes, sign, low, high) for sign in (1.0, -1.0) if changes(sign * high)]
+        if moves:
+            return min(moves, key=abs)
     return None
 
 
-def _halved(changes: Callable[[float], bool], way: float, low: float, high: float) -> float:
-    """Return the least move in one direction; there is a change at `high` and none at `low`."""
+def _bisect(changes: Callable[[float], bool], sign: float, low: float, high: float) -> float:
+    """Find the least move in one direction, given a change at `high` and none at `low`."""
     while True:
         while high - low > PRECISION * high:
             middle = (low + high) / 2.0
-            low, high = (low, middle) if changes(way * middle) else (middle, high)
-        if not changes(way * SHORT * high):
-            return way * high
-        low, high = 0.0, SHORT * high
+            low, high = (low, middle) if changes(sign * middle) else (middle, high)
+        if not changes(sign * SHORTENED * high):
+            return sign * high
+        low, high = 0.0, SHORTENED * high

@@ -1,4 +1,4 @@
-"""An explanation: why a decision came out as it did, and what would have changed it."""
+"""The explanation of a decision, as an object, as text and as JSON data."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from overcast._check import Array
-from overcast.decisions.climatology import Usual
+from overcast.decisions.climatology import ForecastStatistics
 from overcast.decisions.record import Option, label
 
-#: actions and dimensions that the text names before it counts the rest
-SHOWN = 10
-#: how far the forecast is moved in search of another choice, in standard deviations
+#: number of actions and dimensions that the text lists at most
+MAX_SHOWN = 10
+#: the largest move of the forecast in the search for another choice, in standard deviations
 REACH = 10.0
 
 
@@ -22,9 +22,9 @@ class Change(NamedTuple):
     """The least move of the forecast along one dimension that changes the choice.
 
     dimension : its name
-    move : what is added to the forecast
-    deviations : its size in standard deviations of the forecast, as corrected; None if the forecast states none
-    action : what is chosen then
+    move : the shift of the forecast
+    deviations : the size of the move in standard deviations of the corrected forecast; None if that has none
+    action : the choice after the move
     """
 
     dimension: str
@@ -35,36 +35,37 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """Why an action was chosen; `str` gives it as text, `to_json` as a record.
+    """Why an action was chosen; `str` returns it as text, `to_json` as a record.
 
     The contributions are Shapley values over the dimensions of the context. Let v(S) be the estimated mean of the
-    action if the dimensions in S follow the forecast (as the bandit corrected it), and the others are known to be at
-    the usual mean: the mean of the means of all forecasts so far, this one included. Then
+    action if the dimensions in S follow the forecast (as the bandit corrected it), and the others are fixed at the
+    usual mean: the mean of the means of all forecasts so far, including this one. Then
 
         contributions_i = sum over S without i of |S|! (c - |S| - 1)! / c! (v(S + i) - v(S)),
 
-    and they sum to mean - baseline, where baseline = v(none). Up to ten dimensions they are computed so; beyond, they
-    are averages over orders, exact if dimensions interact at most in pairs (`exact` says which; they sum up anyway).
+    and they sum to mean - baseline, where baseline = v(none). Up to ten dimensions this formula is used. For more, they
+    are averages over random orders, which have the same sum and are exact if dimensions interact at most in pairs.
 
     A change is the least shift of the whole forecast along one dimension, up to ten standard deviations either way,
     after which another action is chosen; 0.99 of it is not enough. A standard deviation here is sqrt(s^2 + u^2), with s
-    that of the forecast and u that of forecasts' means so far. Random policies are asked with the random numbers that
-    the decision was made with.
+    that of the forecast and u that of the means of all forecasts so far. Random policies use the random numbers of the
+    decision.
 
-    action, index : the action that is explained; here and below its name, or its index if actions have no names
-    policy : by which it was chosen
-    drawn : whether the policy, or the answer taken, was random; `probability` then says how likely it was, if known
+    action, index : the explained action; here and below its name, or its index if actions have no names
+    policy : the policy that chose it
+    drawn : whether the choice was random
+    probability : the probability of a random choice; None if unknown
     options : all available actions, best first, with mean, width and score
-    bonus : what scores add to means, in the order of `options`; None for policies whose scores are no such sums
-    names : (c,) of the dimensions
+    bonus : scores minus values, in the order of `options`; None for policies whose scores are no such sums
+    names : (c,) names of the dimensions
     forecast : (2, c) mean and standard deviation of the forecast, as the bandit corrected it
-    usual : mean of the forecasts so far; None if there was none with a mean in closed form, and this one's counts
+    usual : statistics of the forecasts so far; None if no mean has a closed form, and this forecast is the reference
     baseline : estimated mean of the action at the usual mean
     contributions : (c,)
     exact : whether the contributions are exact for every model
-    at_mean : what would have been chosen if the context had been known to be at the forecast's mean
-    changes : (c,) for each dimension the change, or None if there is none within reach
-    present : what would be chosen now, if the bandit has learnt since; None if this is the decision as it was made
+    at_mean : the choice if the context were known to be the forecast's mean
+    changes : (c,) the change of each dimension, or None if there is none within reach
+    present : the choice now, if the bandit has changed since the decision; None if it has not
 
     Examples
     --------
@@ -86,7 +87,7 @@ class Explanation:
     bonus: tuple[float, ...] | None
     names: tuple[str, ...]
     forecast: Array
-    usual: Usual | None
+    usual: ForecastStatistics | None
     baseline: float
     contributions: Array
     exact: bool
@@ -101,17 +102,17 @@ class Explanation:
 
     @property
     def nearest(self) -> Change | None:
-        """The change that takes the fewest standard deviations; None if there is none within reach."""
-        found = [change for change in self.changes if change is not None]
-        scale = dict(zip(self.names, self._units(), strict=True))
-        return min(found, key=lambda change: abs(change.move) / scale[change.dimension], default=None)
+        """The smallest change in standard deviations; None if there is none within reach."""
+        changes = [change for change in self.changes if change is not None]
+        scale = dict(zip(self.names, self._move_units(), strict=True))
+        return min(changes, key=lambda change: abs(change.move) / scale[change.dimension], default=None)
 
-    def _units(self) -> Array:
-        return units(self.forecast[1], self.usual)
+    def _move_units(self) -> Array:
+        return move_units(self.forecast[1], self.usual)
 
     def to_json(self) -> dict[str, Any]:
         """Return the explanation as JSON data."""
-        bonus = self.bonus or (None,) * len(self.options)
+        bonuses = self.bonus or (None,) * len(self.options)
         rows = zip(self.names, *self.forecast.tolist(), self.contributions.tolist(), self.changes, strict=True)
         usual = None if self.usual is None else self.usual.mean.tolist()
         return {
@@ -126,10 +127,10 @@ class Explanation:
                     "action": option.index if isinstance(option.action, np.ndarray) else option.action,
                     "mean": option.mean,
                     "width": option.width,
-                    "bonus": more,
+                    "bonus": bonus,
                     "score": option.score if math.isfinite(option.score) else None,
                 }
-                for option, more in zip(self.options, bonus, strict=True)
+                for option, bonus in zip(self.options, bonuses, strict=True)
             ],
             "forecasts": 0 if self.usual is None else self.usual.number,
             "baseline": self.baseline,
@@ -151,18 +152,18 @@ class Explanation:
         }
 
     def __str__(self) -> str:
-        return "\n".join([*self._choice(), "", *self._estimate(), "", *self._otherwise()])
+        return "\n".join([*self._choice_lines(), "", *self._estimate_lines(), "", *self._change_lines()])
 
     def __repr__(self) -> str:
         return f"Explanation({self._name(self.action)}, by {self.policy}; print it to read it)"
 
     def _name(self, action: Any) -> str:
-        """Return an action in one line."""
+        """Format an action in one line."""
         unnamed = isinstance(self.options[0].action, np.ndarray)
         return f"action {action}" if unnamed else label(action, self.index)
 
-    def _choice(self) -> list[str]:
-        """Return the lines about the choice: how it was made, and the actions that it was made from."""
+    def _choice_lines(self) -> list[str]:
+        """Describe how the choice was made, and list the actions."""
         name, k = self._name(self.action), len(self.options)
         how = f"{name} was chosen among {k} action{'s' * (k > 1)} by {self.policy}"
         if self.drawn:
@@ -175,16 +176,16 @@ class Explanation:
             lines.append(f"{by}, and it would {'choose the same' if same else f'choose {self._name(self.present)}'}.")
         head = ["", "mean", *(["+ bonus"] if self.bonus is not None else ["width"]), "score"]
         rows = []
-        for at, option in enumerate(self.options[:SHOWN]):
-            more = option.width if self.bonus is None else self.bonus[at]
+        for at, option in enumerate(self.options[:MAX_SHOWN]):
+            uncertainty = option.width if self.bonus is None else self.bonus[at]
             mark = " *" if option.index == self.index else ""
-            numbers = [f"{value:.4g}" for value in (option.mean, more, option.score)]
+            numbers = [f"{value:.4g}" for value in (option.mean, uncertainty, option.score)]
             rows.append([f"{label(option.action, option.index)}{mark}", *numbers])
-        lines += _columns([head, *rows])
-        return lines + ([f"  … and {k - SHOWN} more with lower scores"] if k > SHOWN else [])
+        lines += _aligned([head, *rows])
+        return lines + ([f"  … and {k - MAX_SHOWN} more with lower scores"] if k > MAX_SHOWN else [])
 
-    def _estimate(self) -> list[str]:
-        """Return the lines about the estimate of the action, and what each dimension contributed to it."""
+    def _estimate_lines(self) -> list[str]:
+        """Describe the estimate of the action, and list the contributions of the dimensions."""
         name, usual = self._name(self.action), self.usual
         where = f"the mean of {usual.number} forecasts so far" if usual is not None else "the mean of this forecast"
         if usual is not None and usual.number == 1:
@@ -192,20 +193,20 @@ class Explanation:
         why, gap = f"Why {self.mean:.4g} for {name}?", self.mean - self.baseline
         lines = [f"{why} At {where} it would be {self.baseline:.4g}; this forecast adds {gap:+.4g}:"]
         order = np.argsort(-np.abs(self.contributions), kind="stable")
-        compared = self.forecast[0] if usual is None else usual.mean
+        reference = self.forecast[0] if usual is None else usual.mean
         rows = [["", "adds", "forecast", "usual"]]
-        for i in order[:SHOWN]:
+        for i in order[:MAX_SHOWN]:
             spread = f" ± {self.forecast[1, i]:.4g}" if self.forecast[1, i] else ""
-            here = f"{self.forecast[0, i]:.4g}{spread}"
-            rows.append([self.names[i], f"{self.contributions[i]:+.4g}", here, f"{compared[i]:.4g}"])
-        lines += _columns(rows)
-        rest = order[SHOWN:]
+            forecast = f"{self.forecast[0, i]:.4g}{spread}"
+            rows.append([self.names[i], f"{self.contributions[i]:+.4g}", forecast, f"{reference[i]:.4g}"])
+        lines += _aligned(rows)
+        rest = order[MAX_SHOWN:]
         if len(rest):
             lines.append(f"  … and {len(rest)} more, together {float(self.contributions[rest].sum()):+.4g}")
         return lines
 
-    def _otherwise(self) -> list[str]:
-        """Return the lines about what would have changed the choice."""
+    def _change_lines(self) -> list[str]:
+        """Describe the changes of the forecast that change the choice."""
         name = self._name(self.action if self.present is None else self.present)
         mean = self._name(self.at_mean)
         same = "the choice would have been the same" if mean == name else f"{mean} would have been chosen"
@@ -217,30 +218,30 @@ class Explanation:
                 f"No move of the forecast along one dimension, up to {REACH:g} standard deviations, changes it.",
             ]
         lines.append("The choice changes if the forecast moves along one dimension by")
-        found = [change for change in self.changes if change is not None]
-        scale = dict(zip(self.names, self._units(), strict=True))
-        found.sort(key=lambda change: abs(change.move) / scale[change.dimension])
+        changes = [change for change in self.changes if change is not None]
+        scale = dict(zip(self.names, self._move_units(), strict=True))
+        changes.sort(key=lambda change: abs(change.move) / scale[change.dimension])
         rows = []
-        for change in found[:SHOWN]:
+        for change in changes[:MAX_SHOWN]:
             sd = change.deviations
             size = "" if sd is None else f"({sd:.{1 if sd >= 0.1 else 4}f} standard deviations)"
             rows.append([change.dimension, f"{_rounded_up(change.move):+.4g}", size, f"→ {self._name(change.action)}"])
-        return lines + _columns(rows)
+        return lines + _aligned(rows)
 
 
-def units(deviation: Array, usual: Usual | None) -> Array:
-    """Return the standard deviation (c,) to measure moves by: of the forecast, and of the means of those so far."""
-    return np.asarray(deviation if usual is None else np.hypot(deviation, usual.spread))
+def move_units(deviation: Array, past: ForecastStatistics | None) -> Array:
+    """Return the standard deviations (c,) that moves are measured in: of the forecast and the past means together."""
+    return np.asarray(deviation if past is None else np.hypot(deviation, past.spread))
 
 
 def _rounded_up(value: float) -> float:
-    """Return the number with four digits, rounded away from zero, so that a move is long enough."""
+    """Round a number away from zero to four digits, so that a move is long enough."""
     digit = 10.0 ** (math.floor(math.log10(abs(value))) - 3)
     return math.copysign(math.ceil(abs(value) / digit) * digit, value)
 
 
-def _columns(rows: list[list[str]]) -> list[str]:
-    """Return rows of a table as lines: the first column and texts to the left, all others to the right."""
+def _aligned(rows: list[list[str]]) -> list[str]:
+    """Format the rows of a table as lines, the first column aligned left, the others right."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = []
     for row in rows:

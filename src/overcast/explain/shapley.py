@@ -1,4 +1,4 @@
-"""Shapley values: what each member of a group contributes to what the group achieves."""
+"""Shapley values of the members of a group."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from numpy.typing import NDArray
 
 from overcast._check import Array
 
-# All 2^c groups are asked up to so many members. Above, the members join in random orders.
+# Number of members up to which all 2^c groups are evaluated, instead of random orders.
 ALL_GROUPS = 10
-# Random orders; each is also taken backwards.
+# Number of random orders; each is also used backwards.
 ORDERS = 16
 
 Group = NDArray[np.bool_]
 
 
 def shapley(value: Callable[[Group], float], c: int) -> tuple[Array, bool]:
-    """Return the Shapley values (c,) of c members, and whether they are exact.
+    """Compute the Shapley values (c,) of c members; also return whether they are exact.
 
     They sum to value(all) - value(none). The value of member i is the mean, over all orders in which the members may
     join, of what i adds when it joins:
 
         phi_i = sum over groups S without i of |S|! (c - |S| - 1)! / c! (value(S + i) - value(S)).
 
-    Beyond ten members it is the mean over sixteen random orders, always the same, and the same backwards. That is
-    exact if members interact at most in pairs: of two that do, each joins last as often as the other.
+    For more than ten members, it is the mean over sixteen fixed random orders and their reverses. That is exact if
+    members interact at most in pairs: of two members, each joins last equally often.
     """
     if c > ALL_GROUPS:
-        return _by_orders(value, c), False
+        return _from_random_orders(value, c), False
     values = np.array([value(group) for group in _groups(c)])
     number = np.arange(2**c)
     sizes = np.bitwise_count(number)
@@ -43,22 +43,22 @@ def shapley(value: Callable[[Group], float], c: int) -> tuple[Array, bool]:
 
 
 def _groups(c: int) -> Group:
-    """Return all groups of c members, (2^c, c); row n holds the binary digits of n."""
+    """List all groups of c members, (2^c, c); row n holds the binary digits of n."""
     return np.asarray((np.arange(2**c)[:, None] >> np.arange(c)) & 1, dtype=bool)
 
 
-def _by_orders(value: Callable[[Group], float], c: int) -> Array:
+def _from_random_orders(value: Callable[[Group], float], c: int) -> Array:
     rng, out = np.random.default_rng(0), np.zeros(c)
-    none = np.zeros(c, dtype=bool)
-    first, last = value(none), value(~none)
+    nobody = np.zeros(c, dtype=bool)
+    first, last = value(nobody), value(~nobody)
     for _ in range(ORDERS):
         order = rng.permutation(c)
-        for way in (order, order[::-1]):
-            group, before = none.copy(), first
-            for i in way[:-1]:
+        for sequence in (order, order[::-1]):
+            group, before = nobody.copy(), first
+            for i in sequence[:-1]:
                 group[i] = True
-                now = value(group)
-                out[i] += now - before
-                before = now
-            out[way[-1]] += last - before
+                after = value(group)
+                out[i] += after - before
+                before = after
+            out[sequence[-1]] += last - before
     return out / (2 * ORDERS)

@@ -1,4 +1,4 @@
-"""Objectives: the values that decisions maximise."""
+"""Objectives: functions of the possible rewards that decisions maximise."""
 
 from overcast.objectives.base import Mean, Objective
 

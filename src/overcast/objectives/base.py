@@ -1,4 +1,4 @@
-"""The contract of an objective: one value from the rewards that an action may have."""
+"""The base class of objectives, and the mean."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from overcast._check import Array
 
 
 class Objective(ABC):
-    """A value to maximise, computed from the rewards that an action has in all contexts that may come.
+    """Maps the rewards of each action in all possible contexts to one value, which decisions maximise.
 
-    A monotone objective of upper bounds is an upper bound, so `UCB` and the other policies need not know it.
+    A monotone objective of upper bounds is an upper bound, so `UCB` and the other policies need not know the objective.
 
     Examples
     --------
@@ -26,7 +26,7 @@ class Objective(ABC):
 
     @abstractmethod
     def of(self, values: Array, weights: Array) -> Array:
-        """Return the value of each action, (..., k).
+        """Compute the value of each action, (..., k).
 
         values : (..., n, k) rewards of k actions in n contexts
         weights : (n,) probabilities of the contexts

@@ -1,4 +1,4 @@
-"""Policies: rules that turn what is known into a choice."""
+"""Policies: rules that choose an action from estimates and their uncertainty."""
 
 from overcast.policies.base import Policy
 from overcast.policies.epsilon_greedy import EpsilonGreedy

@@ -15,23 +15,25 @@ from overcast.models.base import Progress
 from overcast.policies.base import Policy
 from overcast.policies.outlook import Outlook
 
-# How fast the default beta grows for actions that lag behind, the share of it that diverse contexts make needless, and
-# their diversity under a model that cannot say.
+# The growth of the default beta for actions tried less than their share, the part of it that diverse contexts remove,
+# and the diversity that is assumed if it is unknown.
 GROWTH, OFFSET, UNKNOWN = 0.75, 0.8, 0.5
 
 Beta = float | Callable[[int], float] | Confidence | None
 
 
 class WithBeta(Policy):
-    """A policy, to be a frozen dataclass, with beta: a number, a function of the round, the paper's beta_t, or None.
+    """A policy with beta: a number, a function of the round, the paper's beta_t, or None.
 
-    None takes beta^2 = 1 + g s^2 log(max(1, width^2 / even)): one standard deviation, and more for an action that lags
-    behind. `even` is the squared width that rewards spread evenly would give (`Outlook.even_variance`), so an action
-    whose width stays while others are learnt is tried again in time. s = 1 - gamma / t is the share of the noise that
-    residuals show (`Outlook.residual_share`): while every reward determines one more parameter, all actions lag. The
-    growth is g = GROWTH (1 - OFFSET q) with q the diversity of contexts (`Outlook.diversity`): where contexts differ,
-    so do decisions, and what lags behind is learnt by itself (Bastani, Bayati & Khosravi, 2021). This default is for
-    models that learn their own scale, whose widths are standard deviations. Other models get 2.
+    Subclasses are frozen dataclasses.
+
+    None means beta^2 = 1 + g s^2 log(max(1, width^2 / even)): β starts at 1 and grows for actions that have been tried
+    less than their share. `even` is the squared width if rewards were spread evenly (`Outlook.even_variance`), so an
+    action whose width stays large is tried again in time. s = 1 - gamma / t is the share of the noise variance in the
+    residuals (`Outlook.residual_share`): it is near 0 while every reward determines one more parameter. The growth is
+    g = GROWTH (1 - OFFSET q) with q the diversity of contexts (`Outlook.diversity`): where contexts differ, decisions
+    differ, and all actions are learnt without exploration (Bastani, Bayati & Khosravi, 2021). This default is for
+    models that learn their own scale, whose widths are standard deviations. For other models, None means 2.
     """
 
     beta: Beta
@@ -48,28 +50,28 @@ class WithBeta(Policy):
             object.__setattr__(self, "beta", _check.number(name, "beta", self.beta, at_least=0.0))
 
     def __repr__(self) -> str:
-        """Return the policy as it is written, without what was not given."""
-        given = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]  # see above
-        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in given.items() if v is not None)})"
+        """Show the parameters that are not None."""
+        parameters = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]  # see above
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in parameters.items() if v is not None)})"
 
     def beta_at(self, outlook: Outlook, progress: Progress) -> float | Array:
-        """Return beta_t: a number, or an array (..., k) or (..., 1)."""
+        """Compute beta_t: a number, or an array (..., k) or (..., 1)."""
         if isinstance(self.beta, float):
             return self.beta
         if self.beta is None:
-            return _untuned(outlook)
+            return _default_beta(outlook)
         if isinstance(self.beta, Confidence):
             return np.asarray(self.beta.beta(progress))[..., None]
         t = int(progress.round)
         return _check.number(type(self).__name__, f"beta({t})", self.beta(t), at_least=0.0)
 
     def half_interval(self, outlook: Outlook, progress: Progress) -> Array:
-        """Return beta_t times the width, half the confidence interval of each action, (..., k)."""
+        """Compute half the confidence interval of each action, beta_t times the width, (..., k)."""
         return self.beta_at(outlook, progress) * outlook.width
 
 
-def _untuned(outlook: Outlook) -> float | Array:
-    """Return the default beta of each action, (..., k); 2 for models that do not know their scale."""
+def _default_beta(outlook: Outlook) -> float | Array:
+    """Compute the default beta of each action, (..., k); 2 for models that do not learn their scale."""
     share, even = outlook.residual_share, outlook.even_variance
     if share is None or even is None:
         return 2.0
@@ -77,7 +79,7 @@ def _untuned(outlook: Outlook) -> float | Array:
     growth: Any = GROWTH * (1.0 - OFFSET * (UNKNOWN if diversity is None else diversity))
     if not isinstance(share, float):
         share, even, growth = share[..., None], np.asarray(even)[..., None], np.asarray(growth)[..., None]
-    beta = outlook.width * outlook.width  # in place from here on: every round comes by
+    beta = outlook.width * outlook.width  # in place from here on, since every round runs this
     beta /= even
     np.maximum(beta, 1.0, out=beta)
     np.log(beta, out=beta)

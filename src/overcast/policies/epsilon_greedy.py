@@ -1,4 +1,4 @@
-"""Greedy, but for some rounds at random."""
+"""Epsilon-greedy exploration."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from overcast import _check
 from overcast._check import Array
 from overcast.beliefs.base import Generators
-from overcast.models.base import Progress, of_each
+from overcast.models.base import Progress, draw_each
 from overcast.policies.base import Policy, highest
 from overcast.policies.outlook import Outlook
 
@@ -19,9 +19,9 @@ from overcast.policies.outlook import Outlook
 class EpsilonGreedy(Policy):
     """Take a random available action with probability epsilon_t, else the one with the highest psi^T theta-hat.
 
-    Auer, Cesa-Bianchi & Fischer (2002) take epsilon_t of order 1 / t, which needs the gap between actions. The default
-    t^(-1/3) needs nothing: about t^(2/3) random rounds leave errors of order t^(-1/3), which cost as much as the random
-    rounds do, and regret grows as T^(2/3).
+    Auer, Cesa-Bianchi & Fischer (2002) take epsilon_t of order 1 / t, with a factor that depends on the gap between
+    actions. The default t^(-1/3) needs no gap: about t^(2/3) random rounds leave errors of order t^(-1/3), which cost
+    as much as the random rounds, so regret grows as T^(2/3).
 
     Parameters
     ----------
@@ -42,15 +42,15 @@ class EpsilonGreedy(Policy):
             object.__setattr__(self, "epsilon", _probability("epsilon", self.epsilon))
 
     def epsilon_at(self, progress: Progress) -> float:
-        """Return epsilon_t."""
+        """Compute epsilon_t."""
         t = int(progress.round)
         if self.epsilon is None:
             return float(t ** (-1 / 3))
         return _probability(f"epsilon({t})", self.epsilon(t)) if callable(self.epsilon) else self.epsilon
 
     def scores(self, outlook: Outlook, progress: Progress, rng: Generators) -> Array:
-        # One number decides. The others rank the actions, so that each available one is equally likely to come first.
-        numbers = of_each(rng, lambda own: own.random(outlook.mean.shape[-1] + 1))
+        # The first number decides whether to explore; the others rank the actions, each equally likely to come first.
+        numbers = draw_each(rng, lambda generator: generator.random(outlook.mean.shape[-1] + 1))
         return np.where(numbers[..., :1] < self.epsilon_at(progress), numbers[..., 1:], outlook.mean)
 
     def law(self, outlook: Outlook, progress: Progress) -> Array:

@@ -1,4 +1,4 @@
-"""No exploration."""
+"""Greedy choices, without exploration."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from overcast.policies.outlook import Outlook
 class Greedy(Policy):
     """Take the action with the highest psi^T theta-hat.
 
-    It learns only what the contexts make it try, and may stay with a worse action for ever. Use it to compare with, or
-    for a bandit that has learnt enough and may not experiment. `MostlyGreedy` explores where it has to.
+    It does not explore, and may choose a worse action forever. Use it as a baseline, or for a bandit that has learnt
+    enough and must not experiment. `MostlyGreedy` explores where necessary.
 
     Examples
     --------

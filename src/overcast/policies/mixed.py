@@ -1,4 +1,4 @@
-"""Policies with a share of uniform choices, so that their logs can be evaluated."""
+"""Policies mixed with uniform choices, so that their logs can be evaluated."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from overcast.policies.turn import Pick, Turn
 
 @dataclass(frozen=True)
 class Mixed(Policy):
-    """Take any available action, each equally likely, with probability `share`, else what a policy chooses.
+    """Choose uniformly from the available actions with probability `share`, else by a policy.
 
-    Every available action is then taken with probability share / m or more, if m are available. Evaluation from logs
-    needs that. `Decision.probability` is share / m + (1 - share) p, where p is the policy's own probability, and is
-    known if p is. For `Thompson` and policies under `samples=`, write Mixed(Repeated(policy, n), share).
+    If m actions are available, each has probability share / m or more, which evaluation from logs needs.
+    `Decision.probability` is share / m + (1 - share) p, where p is the probability under the policy, and is known if p
+    is. For `Thompson` and policies under `samples=`, write Mixed(Repeated(policy, n), share).
 
     Parameters
     ----------
-    policy : any policy that is not mixed itself
-    share : of uniform choices, above 0 and at most 1
+    policy : any policy except `Mixed`
+    share : the share of uniform choices, above 0 and at most 1
 
     Examples
     --------
@@ -66,20 +66,20 @@ class Mixed(Policy):
         return self.policy.confidence
 
     def scores(self, outlook: Outlook, progress: Progress, rng: Generators) -> Array:
-        """Return the scores of the policy, which do not tell of the uniform choices."""
+        """Compute the scores of the policy, without the uniform choices."""
         return self.policy.scores(outlook, progress, rng)
 
     def law(self, outlook: Outlook, progress: Progress) -> Array | None:
-        own = self.policy.law(outlook, progress)
+        law = self.policy.law(outlook, progress)
         available = outlook.among(np.ones(outlook.mean.shape[-1]))
-        return None if own is None else self.share * available / available.sum() + (1.0 - self.share) * own
+        return None if law is None else self.share * available / available.sum() + (1.0 - self.share) * law
 
     def choose(self, turn: Turn, repetition: int = 0) -> Pick:
-        own = self.policy.choose(turn, repetition)
-        available = turn.outlook(own.repetition).available
-        found = np.arange(own.scores.shape[-1]) if available is None else np.flatnonzero(available)
+        pick = self.policy.choose(turn, repetition)
+        available = turn.outlook(pick.repetition).available
+        candidates = np.arange(pick.scores.shape[-1]) if available is None else np.flatnonzero(available)
         rng = turn.rng(UNIFORM)
-        index = int(found[rng.integers(len(found))]) if rng.random() < self.share else int(own.action)
-        chance = own.chance(index)
-        probability = None if chance is None else self.share / len(found) + (1.0 - self.share) * chance
-        return Pick(index, own.scores, probability, None, own.repetition)
+        index = int(candidates[rng.integers(len(candidates))]) if rng.random() < self.share else int(pick.action)
+        chance = pick.chance(index)
+        probability = None if chance is None else self.share / len(candidates) + (1.0 - self.share) * chance
+        return Pick(index, pick.scores, probability, None, pick.repetition)

@@ -1,4 +1,4 @@
-"""The outlook: values and uncertainties of the actions that a policy may ask for."""
+"""The outlook: values and uncertainties of all actions, for a policy."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ T = TypeVar("T", bound=np.generic)
 
 
 class Prospects(NamedTuple):
-    """The contexts that may come, for an objective that is no expectation.
+    """The possible contexts, for an objective other than the mean.
 
-    objective : what decisions maximise
-    view : of the contexts, as n beliefs
+    objective : the objective that decisions maximise
+    view : the learner's view of the contexts, as n beliefs
     weights : (n,) their probabilities
     """
 
@@ -28,20 +28,19 @@ class Prospects(NamedTuple):
     weights: Array
 
     def value(self, values: Array) -> Array:
-        """Return the value of each action (k,), from its reward in each context (n, k)."""
+        """Compute the value of each action (k,) from its rewards in all contexts (n, k)."""
         return self.objective.of(values, self.weights)
 
 
 class Outlook:
-    """Mean and width of all actions, and on demand what else the model can tell; shape (..., k) unless said otherwise.
+    """Mean and width of all actions, and other estimates on demand; shape (..., k) unless stated otherwise.
 
-    Means are values in the unit of the objective: expected rewards, or what an objective other than `Mean` gives for
-    the estimated rewards in all contexts. Everything else about values follows from the same contexts.
+    Means are values of the objective: expected rewards, or another function of the estimated rewards in all contexts.
 
     mean : psi^T theta-hat
     width : the norm of psi under V^-1: one standard deviation of the mean where a reward has `noise`
-    estimate : mean and width of the expected reward, whatever the objective is
-    available : (k,) which actions may be taken, or None for all; the others are never chosen
+    estimate : mean and width of the expected reward, for any objective
+    available : (k,) mask of the available actions, or None for all; the others are never chosen
 
     Examples
     --------
@@ -75,32 +74,31 @@ class Outlook:
             self.width = self.at(1.0) - self.mean
 
     def at(self, beta: float | Array) -> Array:
-        """Return the values if each estimate is beta widths too low: mean + beta * width for an expected reward.
+        """Compute the values for estimates raised by beta widths: mean + beta * width for an expected reward.
 
-        beta : a number, or one for each action, (..., k)
+        beta : a number, or one per action, (..., k)
         """
         values = self._rewards.mean + beta * self._rewards.width
         return values if self._prospects is None else self._prospects.value(values)
 
     @property
     def residual_share(self) -> float | Array | None:
-        """The share of the noise's variance that is left in the residuals, (...); None if the model cannot say."""
+        """The share of the noise variance that remains in the residuals, (...); None if unknown."""
         return self._learner.residual_share
 
     @property
     def even_variance(self) -> float | Array | None:
-        """The squared width of an action that is known as well as the average, (...); None if the model cannot say."""
+        """The squared width if rewards were spread evenly over actions, (...); None if unknown."""
         return self._learner.even_variance
 
     @property
     def diversity(self) -> float | Array | None:
-        """The share of the features' mean square that comes from contexts that differ, (...); None if the model cannot
-        say."""
+        """The share of the features' mean square that is due to differences of contexts, (...); None if unknown."""
         return self._learner.diversity
 
     @property
     def prior(self) -> Array:
-        """The width before anything was learnt."""
+        """The width before the first reward."""
         return self._learner.prior(self._points, self._view)
 
     @property
@@ -109,7 +107,7 @@ class Outlook:
         return self._learner.noise(self._points, self._view)
 
     def drawn(self, scale: float, rng: Generators) -> Array:
-        """Return the values under one joint draw of all estimates, with deviations multiplied by `scale`.
+        """Draw all estimates jointly and return the values; `scale` multiplies the deviations.
 
         Deviations are normal with standard deviation `width`, and correlated as the estimates are.
         """
@@ -119,18 +117,18 @@ class Outlook:
         return self._prospects.value(self._rewards.mean + scale * deviation)
 
     def perturbed(self, scale: float, rng: Generators) -> Array:
-        """Return the values after independent normal noise of standard deviation `scale` on every past reward."""
+        """Add independent normal noise of standard deviation `scale` to every past reward, and return the values."""
         if self._prospects is None:
             return self.mean + scale * self._learner.perturb(self._points, self._view, rng)
         deviation = self._learner.perturb(self._points, self._prospects.view, rng)
         return self._prospects.value(self._rewards.mean + scale * deviation)
 
     def among(self, values: NDArray[T]) -> NDArray[T]:
-        """Return the values (..., k), with zero for actions that are not available."""
+        """Set values (..., k) of unavailable actions to zero."""
         return values if self.available is None else np.where(self.available, values, values.dtype.type(0))
 
     def highest(self, values: Array) -> Array:
-        """Return the highest of the available actions' values (..., k), shape (..., 1)."""
+        """Return the highest of the values (..., k) among available actions, shape (..., 1)."""
         if self.available is not None:
             values = np.where(self.available, values, -np.inf)
         return np.asarray(values.max(axis=-1, keepdims=True))

@@ -13,9 +13,9 @@ from overcast.models.base import Progress
 from overcast.policies.base import Policy
 from overcast.policies.outlook import Outlook
 
-# An action goes first while its precision is below that of so many rewards. One reward of its own is enough, and so is
-# some of what rewards of other actions tell about it; a larger number makes the start longer and costs more on the
-# synthetic example.
+# An action is chosen first while its precision is below that of this number of rewards. A reward of the action is
+# enough, or some information from other actions. On the synthetic example, a larger number costs more regret at the
+# start.
 MIN_REWARDS = 0.1
 
 
@@ -25,17 +25,17 @@ class PerturbedHistory(Policy):
 
     Kveton, Szepesvari, Ghavamzadeh & Boutilier (2019), and for linear models (2020). For each reward in [0, 1] they add
     a pseudo-rewards to the history, each 0 or 1 with equal probability, so that a sum of n rewards gets a variance of
-    a n / 4. This policy adds scale z_s with z_s ~ N(0, 1) to each reward itself. For many rewards it ranks actions as
-    theirs does with a = 4 scale^2, and it takes rewards of any range.
+    a n / 4. This policy adds scale z_s with z_s ~ N(0, 1) to each reward instead. For many rewards it ranks actions as
+    theirs does with a = 4 scale^2, and rewards may have any range.
 
-    Noise on past rewards does not move the estimate of an action about which they say nothing. Kveton et al. therefore
-    begin with every action once, or with d independent ones. Here an action goes first, the widest before others, while
-    less is known about it than a tenth of a reward of its own would tell: 1 / width^2 - 1 / prior^2 < 0.1 / noise^2.
+    Noise on past rewards does not change the estimate of an action about which they have no information. Kveton et al.
+    therefore begin with every action once, or with d independent ones. Here, an action is chosen first, the widest
+    before others, while it has less information than a tenth of one reward: 1 / width^2 - 1 / prior^2 < 0.1 / noise^2.
     With noise on the ridge too, no such start would be needed, and the policy would be `Thompson`.
 
     Parameters
     ----------
-    scale : standard deviation of the added noise, as a multiple of that which the model assumes; as in `Thompson`
+    scale : standard deviation of the added noise, as a multiple of the noise that the model assumes; as in `Thompson`
 
     Examples
     --------

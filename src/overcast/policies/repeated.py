@@ -1,4 +1,4 @@
-"""Policies whose probabilities are recorded though they have no closed form."""
+"""Policies asked repeatedly, so that the probability of a choice is known."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from overcast.policies.turn import Pick, Turn
 
 @dataclass(frozen=True)
 class Repeated(Policy):
-    """Draw n answers of a policy, and take one of them at random.
+    """Ask a policy n times, and take one of its answers at random.
 
-    The choice has the law of the policy itself. Given the n answers, an action is taken with probability equal to its
-    share of them, and `Decision.probability` holds that share. It is exact, which evaluation from logs needs, and
-    which `Thompson`, `PerturbedHistory` and policies under `samples=` cannot give by themselves. Every answer draws its
-    own samples of the belief. A round costs as much as n rounds.
+    The choice has the same distribution as the policy's. Given the n answers, the probability of an action is its share
+    of them, and `Decision.probability` holds that share. It is exact, which evaluation from logs needs, and which
+    `Thompson`, `PerturbedHistory` and policies under `samples=` do not provide alone. Every answer draws new samples of
+    the belief. A round costs as much as n rounds.
 
     Parameters
     ----------
@@ -69,18 +69,18 @@ class Repeated(Policy):
         return self.policy.confidence
 
     def scores(self, outlook: Outlook, progress: Progress, rng: Generators) -> Array:
-        """Return the scores of one answer."""
+        """Compute the scores of one answer."""
         return self.policy.scores(outlook, progress, rng)
 
     def law(self, outlook: Outlook, progress: Progress) -> Array | None:
-        """Return the law of the policy, over all answers that it might draw."""
+        """Return the law of the policy, over all answers it may draw."""
         return self.policy.law(outlook, progress)
 
     def choose(self, turn: Turn, repetition: int = 0) -> Pick:
         if turn.searched:
             raise TypeError("Repeated: actions must be a list, so that answers can be counted, got a space without one")
         answers = [int(self.policy.choose(turn, j).action) for j in range(self.n)]
-        taken = int(turn.rng(POLICY, self.n).random() * self.n)
-        pick = self.policy.choose(turn, taken)
+        selected = int(turn.rng(POLICY, self.n).random() * self.n)
+        pick = self.policy.choose(turn, selected)
         shares = np.bincount(answers, minlength=pick.scores.shape[-1]) / self.n
-        return pick._replace(probability=float(shares[answers[taken]]), law=shares)
+        return pick._replace(probability=float(shares[answers[selected]]), law=shares)

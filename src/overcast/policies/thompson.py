@@ -16,9 +16,9 @@ from overcast.policies.outlook import Outlook
 class Thompson(Policy):
     """Draw theta ~ N(theta-hat, scale^2 V^-1) and take the action with the highest psi^T theta.
 
-    With a kernel, f is drawn from the Gaussian process. The policy takes each action with the probability that it is
+    With a kernel, the policy draws f from the Gaussian process. It takes each action with the probability that it is
     the best, if rewards have normal noise of standard deviation `scale` and theta the prior N(0, scale^2 / lambda I).
-    Thompson (1933); linear models: Agrawal & Goyal (2013), whose regret bound asks for a scale of order sqrt(d log t),
+    Thompson (1933); linear models: Agrawal & Goyal (2013), whose regret bound needs a scale of order sqrt(d log t),
     and Abeille & Lazaric (2017).
 
     Parameters

@@ -1,4 +1,4 @@
-"""One decision to make, as a policy sees it, and what the policy picks."""
+"""The interface of a policy to one decision, and the result of its choice."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from overcast.policies.outlook import Outlook
 
 
 class Turn(Protocol):
-    """A decision to make; `round` gives it.
+    """A decision to make, as `round` passes it to a policy.
 
     progress : round, log-determinant, ridge and number of actions
-    exact : whether expectations are exact; False if beliefs are drawn from
-    searched : whether there are more actions than the candidates, so that `refine` may find a better one
+    exact : whether expectations are exact; False if beliefs are sampled
+    searched : whether the space has actions besides the candidates, which `refine` searches
     """
 
     progress: Progress
@@ -24,15 +24,15 @@ class Turn(Protocol):
     searched: bool
 
     def outlook(self, repetition: int = 0) -> Outlook:
-        """Return estimates of all actions; repetitions differ if beliefs are drawn from."""
+        """Return the estimates of all actions; repetitions differ if beliefs are sampled."""
 
     def rng(self, kind: int, repetition: int = 0) -> Any:
-        """Return the generator of the draws of one kind, or one for each trial in lock-step; the next call moves it."""
+        """Return the generator for draws of one kind, or one per trial in lock-step; the next call repositions it."""
 
     def refine(
         self, index: int, scores: Callable[[Outlook, Progress, Any], Array], kind: int | None, repetition: int = 0
     ) -> tuple[int, Array]:
-        """Search the space from a candidate on; return the index and the scores of the candidates and the best action.
+        """Search the space from a candidate on; return the index of the best action, and all scores.
 
         scores : as `Policy.scores`, asked about the candidates and other actions after them
         kind : of the draws that scores take, the same for every question; None if they take none
@@ -40,13 +40,13 @@ class Turn(Protocol):
 
 
 class Pick(NamedTuple):
-    """The action that a policy picked.
+    """The choice of a policy.
 
     action : its index; (r,) in lock-step; the number of candidates for an action found by `Turn.refine`
-    scores : (..., k), -inf for actions that are not available
-    probability : with which the action was picked; None if it is not known, or in lock-step
-    law : (k,) the probability of every action, if they are known and not just one of them is possible
-    repetition : whose draws of the belief the pick rests on
+    scores : (..., k), -inf for unavailable actions
+    probability : the probability of the choice; None if unknown, or in lock-step
+    law : (k,) the probability of every action, if known and more than one is possible
+    repetition : the repetition whose draws of the belief the choice rests on
     """
 
     action: Index
@@ -56,7 +56,7 @@ class Pick(NamedTuple):
     repetition: int = 0
 
     def chance(self, index: int) -> float | None:
-        """Return the probability with which an action is picked in this turn; None if it is not known."""
+        """Return the probability of an action in this turn; None if unknown."""
         if self.law is not None:
             return float(self.law[index])
         return self.probability if self.probability is None or index == self.action else 0.0

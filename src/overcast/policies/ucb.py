@@ -17,9 +17,9 @@ class UCB(WithBeta):
 
     Parameters
     ----------
-    beta : a number, a function of the round t (1, 2, ...), or the paper's beta_t from `overcast.confidence`. None takes
-        one standard deviation, and more for actions that lag behind (`policies.beta`), which needs no tuning with a
-        model that learns its own scale
+    beta : a number, a function of the round t (1, 2, ...), or the paper's beta_t from `overcast.confidence`. None
+        starts at 1 and grows for actions that have been tried less than their share (`policies.beta`); it needs no
+        tuning with a model that learns its own scale
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Simulation of a policy in an environment, and the regret it has."""
+"""Simulation of policies in environments, and their regret."""
 
 from overcast.simulation.batch import Setting
 from overcast.simulation.record import Record

@@ -1,4 +1,4 @@
-"""A batch: trials of one simulation that run in lock-step."""
+"""Batches: groups of trials that run in lock-step."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ Setting = Literal["exact", "observed", "hidden"]
 
 def batches_of(model: Model, trials: int) -> Iterator[tuple[int, int]]:
     """Yield the first trial and the number of trials of each batch."""
-    size = getattr(model, "batch", trials)  # Batch itself raises TypeError for an object that is not a model
+    size = getattr(model, "batch", trials)  # Batch raises TypeError for an object that is not a model
     for first in range(0, trials, size):
         yield first, min(size, trials - first)
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Some trials of a simulation, from number `first` on: the unit of work that goes to a worker.
+    """Trials of a simulation from number `first` on, run by one worker.
 
     revealed : share of rounds whose context is revealed in the observed setting
     delay : number of further decisions before the reward of a decision arrives
-    watched : rounds after which the distance of the true theta to the estimate is kept
+    watched : rounds after which the distance of the estimate to the true theta is recorded
     """
 
     env: Environment
@@ -63,19 +63,19 @@ class Batch:
             raise ValueError(f"simulate: revealed is for setting 'observed', got {share} with {self.setting!r}")
 
     def generators(self, stream: int) -> list[np.random.Generator]:
-        """Return one generator per trial: stream 0 is for the environment, 2 for what is shown."""
+        """Create one generator per trial: stream 0 is for the environment, 2 for revealed contexts."""
         return [np.random.default_rng(seed) for seed in self._seeds(stream)]
 
     def streams(self) -> list[Stream]:
-        """Return one stream of random numbers per trial for the learner."""
+        """Create one stream of random numbers per trial for the learner."""
         return [Stream(seed) for seed in self._seeds(1)]
 
     def _seeds(self, stream: int) -> Iterator[np.random.SeedSequence]:
         trials = range(self.first, self.first + self.trials)
         return (np.random.SeedSequence(self.seed, spawn_key=(trial, stream)) for trial in trials)
 
-    def shown(self) -> Mask | None:
-        """Return a mask (r, t) of the contexts that are revealed; None if all are."""
+    def revealed_mask(self) -> Mask | None:
+        """Draw a mask (r, t) of the rounds whose context is revealed; None if all are."""
         if self.revealed == 1.0:
             return None
         return np.stack([rng.random(self.steps) for rng in self.generators(2)]) < self.revealed

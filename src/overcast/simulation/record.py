@@ -1,4 +1,4 @@
-"""The record of a simulation: arrays with one row per trial, and their means with two standard errors."""
+"""The arrays of a simulation, one row per trial, and their means with two standard errors."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Step:
-    """One round of the record of each trial, (r,).
+    """One round of all trials, arrays (r,).
 
-    `stack` turns the steps of a simulation into arrays (r, t), in which regrets are cumulative.
+    `stack` joins the steps of a simulation to arrays (r, t), with cumulative regrets.
 
     regret : f(x*_t, c_t) - f(x_t, c_t), equation (1); x*_t maximises E_mu f, so the regret may be negative
-    expected_regret : the same under E_mu, which the policy pays before the luck of c_t
+    expected_regret : the same in expectation under mu_t, without the randomness of c_t
     clairvoyant_regret : against the best action for the realised c_t; in general linear in t for every policy
-    choices : index of the action taken
+    choices : index of the chosen action
     log_det : log(det V_t / det V_0) after the round
     """
 
@@ -39,8 +39,8 @@ class Step:
 class Record(Step):
     """The arrays of a simulation: those of `Step`, stacked to (trials, steps), and some with one entry per trial.
 
-    The audit fills the next four for policies with the paper's beta_t; they are None for others. The last two of them
-    are also None unless the truth is known in the model's features or kernel.
+    The first four are None unless the policy has the paper's beta_t. `theta_norm` and `covered` are also None unless
+    the true rewards are known in the model's features or kernel.
 
     feature_norm : (trials,) the largest norm of phi(x_t, c_t)
     reward_range : (trials,) the length of the interval that holds all rewards f(x, c_t)
@@ -59,27 +59,27 @@ class Record(Step):
 
 
 def arrays(record: Step) -> dict[str, Any]:
-    """Return the arrays of a record by name, those of its subclass included, without those that are None."""
+    """Return the arrays of a record and its subclass by name, except those that are None."""
     values = {field.name: getattr(record, field.name) for field in fields(record)}
     return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
 
 
 def stack(steps: Sequence[Step]) -> dict[str, Any]:
-    """Return the arrays of all steps, (r, t) each; regrets add up along the way."""
+    """Stack the arrays of all steps to (r, t), with cumulative regrets."""
     out = {}
     for name in arrays(steps[0]):
-        kept = np.stack([getattr(step, name) for step in steps])
-        out[name] = (kept.cumsum(axis=0, dtype=np.float64) if name.endswith("regret") else kept).T
+        values = np.stack([getattr(step, name) for step in steps])
+        out[name] = (values.cumsum(axis=0, dtype=np.float64) if name.endswith("regret") else values).T
     return out
 
 
 def join(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the arrays of several records as one, the trials in their order."""
+    """Concatenate the arrays of several records along the trials."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def two_standard_errors(values: Array) -> Array:
-    """Return twice the standard error of the mean over the first axis; NaN for a single trial."""
+    """Compute twice the standard error of the mean over the first axis; NaN for a single trial."""
     n = len(values)
     if n < 2:
         return np.full(values.shape[1:], np.nan)
@@ -87,14 +87,14 @@ def two_standard_errors(values: Array) -> Array:
 
 
 def mean_and_error(values: Array) -> dict[str, float | None]:
-    """Return mean and two standard errors as JSON data; a single trial has no error."""
+    """Compute mean and two standard errors as JSON data; the error of a single trial is None."""
     error = float(two_standard_errors(values))
     return {"mean": float(values.mean()), "two_se": None if np.isnan(error) else error}
 
 
 def draw_band(ax: Axes, curves: Array, **line: Any) -> None:
-    """Draw the mean of curves (trials, steps) and its band of two standard errors."""
+    """Draw the mean of curves (trials, steps) with a band of two standard errors."""
     steps = np.arange(1, curves.shape[1] + 1)
     mean, error = curves.mean(axis=0), two_standard_errors(curves)
-    (drawn,) = ax.plot(steps, mean, **line)
-    ax.fill_between(steps, mean - error, mean + error, color=drawn.get_color(), alpha=0.2, linewidth=0)
+    (curve,) = ax.plot(steps, mean, **line)
+    ax.fill_between(steps, mean - error, mean + error, color=curve.get_color(), alpha=0.2, linewidth=0)

@@ -41,20 +41,20 @@ def simulate(
     revealed: float = 1.0,
     delay: int = 0,
 ) -> Runs:
-    """Run `trials` independent trials of `steps` rounds.
+    """Simulate `trials` independent trials of `steps` rounds.
 
-    The environment supplies the actions of each trial. Trial i meets the same actions, contexts and noise under
-    every policy, setting and number of workers; they follow from `seed` and i alone.
+    The environment supplies the actions of each trial. Trial i has the same actions, contexts and noise for all
+    policies, settings and numbers of workers; they follow from `seed` and i alone.
 
     Parameters
     ----------
     samples : None for the exact expectation, L for the average of L draws per round, a million at most; "t" for L = t
-    setting : "exact" shows c_t before the decision, "observed" after it, "hidden" never
-    executor : any `concurrent.futures.Executor` (of Dask: `client.get_executor()`), which gets batches of trials;
-        None runs here
-    revealed : share of rounds whose context is revealed in the observed setting; the others stay hidden. A stream of
-        random numbers of its own decides which ones, so that a larger share reveals all that a smaller one does
-    delay : number of further decisions that are made before the reward of a decision arrives
+    setting : "exact" reveals c_t before the decision, "observed" after it, "hidden" never
+    executor : any `concurrent.futures.Executor` (of Dask: `client.get_executor()`), which runs batches of
+        trials; None runs them in this process
+    revealed : share of rounds whose context is revealed in the observed setting; the others stay hidden. A separate
+        stream of random numbers selects them, so that a larger share reveals all that a smaller one does
+    delay : number of further decisions before the reward of a decision arrives
 
     Examples
     --------
@@ -76,62 +76,62 @@ def simulate(
 
 
 def run_batch(batch: Batch) -> Runs:
-    """Run all trials of a batch; one array operation per step serves all of them."""
+    """Run all trials of a batch in lock-step, with array operations over the trials."""
     with one_thread():
         return _run(batch)
 
 
 def _run(batch: Batch) -> Runs:
     env, model, policy, rows = batch.env, batch.model, batch.policy, np.arange(batch.trials)
-    luck, streams, shown = batch.generators(0), batch.streams(), batch.shown()
-    world = env.start_all(luck) if isinstance(env, VectorEnvironment) else Stepped([env.start(rng) for rng in luck])
-    audit = None if policy.confidence is None else _Audit(batch, policy.confidence, world)
+    rngs, streams, revealed = batch.generators(0), batch.streams(), batch.revealed_mask()
+    trials = env.start_all(rngs) if isinstance(env, VectorEnvironment) else Stepped([env.start(rng) for rng in rngs])
+    audit = None if policy.confidence is None else _Audit(batch, policy.confidence, trials)
     choices = np.empty((batch.steps, batch.trials), dtype=np.intp)
     steps, distances = [], []
-    # Of decisions whose rewards are under way: evidence before the context is revealed, evidence, and rewards.
-    late: deque[tuple[Any, Any, Array]] = deque()
+    # Decisions without rewards: evidence before the context is revealed, evidence to learn from, and rewards.
+    pending: deque[tuple[Any, Any, Array]] = deque()
     learner: Learner | None = None
     points: Any = None
     for t in range(batch.steps):
-        now = world.step(choices[:t].T)
+        rounds = trials.step(choices[:t].T)
         if learner is None:
-            learner = start(model, policy, world.actions, now.context.shape[-1], batch.trials)
-            points = learner.at(world.actions)
-        realised = PointStack(now.context)
-        seen, samples = (realised, None) if batch.setting == "exact" else (now.belief, batch.samples)
-        awaited_so_far = [one for one, *_ in late]
-        question = Question(seen, points, t + 1, draws(samples, t + 1), waiting=awaited_so_far)
+            learner = start(model, policy, trials.actions, rounds.context.shape[-1], batch.trials)
+            points = learner.at(trials.actions)
+        realised = PointStack(rounds.context)
+        belief, samples = (realised, None) if batch.setting == "exact" else (rounds.belief, batch.samples)
+        waiting = [evidence for evidence, *_ in pending]
+        question = Question(belief, points, t + 1, draws(samples, t + 1), waiting=waiting)
         choice = answer(question, model, learner, policy, streams)
         if audit is not None:
-            audit.step(learner, points, model.view(learner, realised), choice, now)
-        choices[t] = taken = np.asarray(choice.action)
-        evidence = _evidence(batch, learner, points, choice, realised, None if shown is None else shown[:, t])
-        awaited = learner.evidence(points, choice.view, choice.action) if batch.delay else None
-        late.append((awaited, evidence, now.reward(taken)))
-        if len(late) > batch.delay:
-            learner.learn(*late.popleft()[1:])
+            audit.step(learner, points, model.view(learner, realised), choice, rounds)
+        choices[t] = chosen = np.asarray(choice.action)
+        evidence = _evidence(batch, learner, points, choice, realised, None if revealed is None else revealed[:, t])
+        unrevealed = learner.evidence(points, choice.view, choice.action) if batch.delay else None
+        pending.append((unrevealed, evidence, rounds.reward(chosen)))
+        if len(pending) > batch.delay:
+            learner.learn(*pending.popleft()[1:])
 
-        best, reward = highest(now.expected), now.rewards[rows, taken]
+        best, reward = highest(rounds.expected), rounds.rewards[rows, chosen]
         step = Step(
-            regret=now.rewards[rows, best] - reward,
-            expected_regret=now.expected[rows, best] - now.expected[rows, taken],
-            clairvoyant_regret=now.rewards.max(axis=-1) - reward,
-            choices=taken,
+            regret=rounds.rewards[rows, best] - reward,
+            expected_regret=rounds.expected[rows, best] - rounds.expected[rows, chosen],
+            clairvoyant_regret=rounds.rewards.max(axis=-1) - reward,
+            choices=chosen,
             log_det=np.full(batch.trials, learner.log_det, dtype=np.float64),  # a copy
         )
         steps.append(step)
         if t + 1 in batch.watched:
-            assert world.theta is not None
-            distances.append(learner.distance(world.theta))
+            assert trials.theta is not None
+            distances.append(learner.distance(trials.theta))
     return Runs(
         **stack(steps),
-        **({} if audit is None else audit.found()),
+        **({} if audit is None else audit.arrays()),
         distance=np.stack(distances, axis=-1) if distances else None,
         model=model,
         policy=policy,
         setting=batch.setting,
         samples=batch.samples,
-        actions=world.actions.shape[-2],
+        actions=trials.actions.shape[-2],
         noise=getattr(env, "noise", None),
         calibrated=getattr(env, "calibrated", True),
         revealed=batch.revealed,
@@ -140,29 +140,29 @@ def _run(batch: Batch) -> Runs:
 
 
 def _evidence(
-    batch: Batch, learner: Learner, points: Any, choice: Answer, realised: PointStack, shown: Mask | None
+    batch: Batch, learner: Learner, points: Any, choice: Answer, realised: PointStack, revealed: Mask | None
 ) -> Any:
-    """Return the evidence that each trial learns from: the realised context if it is revealed, else the belief."""
+    """Compute the evidence of each trial, from the realised context if it is revealed, else from the belief."""
     hidden = batch.setting != "observed" or not batch.model.uses_context
-    if hidden or (shown is not None and not shown.any()):
+    if hidden or (revealed is not None and not revealed.any()):
         return learner.evidence(points, choice.view, choice.action)
     evidence = revealed_evidence(batch.model, learner, points, choice.action, realised)
-    if shown is None or shown.all():
+    if revealed is None or revealed.all():
         return evidence
-    return where(shown, evidence, learner.evidence(points, choice.view, choice.action))
+    return where(revealed, evidence, learner.evidence(points, choice.view, choice.action))
 
 
 class _Audit:
-    """Whether the assumptions and confidence sets of the paper's beta_t hold: the per-trial arrays of a `Record`."""
+    """Checks the assumptions and confidence sets of the paper's beta_t, for the per-trial arrays of a `Record`."""
 
-    def __init__(self, batch: Batch, confidence: Confidence, world: Trials) -> None:
+    def __init__(self, batch: Batch, confidence: Confidence, trials: Trials) -> None:
         self._confidence = confidence
         self._exact = batch.setting == "exact"
-        # theta means something to the learner only in the environment's own features, ||f|| only in its own kernel
-        mine, theirs = ([getattr(x, n, None) for n in ("features", "kernel")] for x in (batch.model, batch.env))
-        linear, kernel = (a is not None and a == b for a, b in zip(mine, theirs, strict=True))
-        self._theta = world.theta if linear else None
-        norm = world.norm if kernel else None
+        # the true theta is comparable if learner and environment share the features, ||f|| if they share the kernel
+        learned, true = ([getattr(x, n, None) for n in ("features", "kernel")] for x in (batch.model, batch.env))
+        linear, kernel = (a is not None and a == b for a, b in zip(learned, true, strict=True))
+        self._theta = trials.theta if linear else None
+        norm = trials.norm if kernel else None
         if self._theta is not None:
             norm = np.linalg.norm(self._theta, axis=-1)
         self._theta_norm = None if norm is None else np.broadcast_to(norm, (batch.trials,))
@@ -170,22 +170,22 @@ class _Audit:
         self._feature_norm = np.zeros(batch.trials)
         self._low, self._high = np.full(batch.trials, np.inf), np.full(batch.trials, -np.inf)
 
-    def step(self, learner: Learner, points: Any, realised: Any, choice: Answer, now: Rounds) -> None:
-        """Look at one round, before the learner learns from it; `realised` is the view of the contexts that came."""
+    def step(self, learner: Learner, points: Any, realised: Any, choice: Answer, rounds: Rounds) -> None:
+        """Check one round before the learner learns from it; `realised` is the view of the realised contexts."""
         norm = learner.norm(learner.evidence(points, realised, choice.action))
         np.maximum(self._feature_norm, norm, out=self._feature_norm)
-        np.minimum(self._low, now.rewards.min(axis=-1), out=self._low)
-        np.maximum(self._high, now.rewards.max(axis=-1), out=self._high)
+        np.minimum(self._low, rounds.rewards.min(axis=-1), out=self._low)
+        np.maximum(self._high, rounds.rewards.max(axis=-1), out=self._high)
         if self._covered is None:
             return
         beta, estimate = self._confidence.beta(choice.progress), choice.estimate
         if self._theta is not None:
             self._covered &= learner.distance(self._theta) <= beta
-        else:  # the set itself cannot be checked, but its band over the actions can
-            error = np.abs(estimate.mean - (now.rewards if self._exact else now.expected))
+        else:  # the set cannot be checked, but its band over the actions can
+            error = np.abs(estimate.mean - (rounds.rewards if self._exact else rounds.expected))
             self._covered &= (error <= np.asarray(beta)[..., None] * estimate.width + BAND_ROUNDING).all(axis=-1)
 
-    def found(self) -> dict[str, Any]:
+    def arrays(self) -> dict[str, Any]:
         """Return the per-trial arrays by their names in a `Record`."""
         return {
             "feature_norm": self._feature_norm,

@@ -1,4 +1,4 @@
-"""The trials of one simulation."""
+"""The result of a simulation."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from overcast.simulation.record import Record, draw_band, mean_and_error
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Norms and ranges that are met exactly may come out a rounding error above.
+# Norms and ranges at their limit may exceed it by a rounding error.
 ROUNDING = 1.0 + 1e-9
 
 
 def theorem_of(policy: Policy) -> Confidence | None:
-    """Return the confidence width whose theorem bounds the regret of a policy: that of UCB; None for others."""
+    """Return the confidence width of `UCB`, whose theorem bounds its regret; None for other policies."""
     return policy.confidence if isinstance(policy, UCB) else None
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Runs(Record):
-    """The trials of one simulation: the arrays of a `Record`, and what they were made with.
+    """The trials of a simulation: the arrays of a `Record`, and its configuration.
 
     The arrays are `regret`, `expected_regret`, `clairvoyant_regret` (cumulative), `choices` and `log_det`, all
     (trials, steps), and those with one entry per trial; `overcast.simulation.Record` describes each.
 
     actions : the number of actions of a trial
-    noise : the reward noise that the environment states; None for an environment that states none
+    noise : the reward noise that the environment states; None if it states none
     calibrated : whether the environment draws contexts from the beliefs
     revealed : the share of rounds whose context is revealed in the observed setting
     delay : the number of further decisions before a reward arrives
@@ -63,43 +63,43 @@ class Runs(Record):
     def bound(self) -> Array:
         """The theorem's bound on the regret after each step, (trials, steps).
 
-        At each single step it holds with probability at least 1 - delta. Reading it raises ValueError unless every
-        assumption of the theorem is met; the message says which one fails.
+        At each single step it holds with probability at least 1 - delta. Raises ValueError unless all assumptions of
+        the theorem are met, and names the one that is not.
         """
 
-        def need(met: bool, what: str) -> None:
+        def require(met: bool, message: str) -> None:
             if not met:
-                raise ValueError(f"Runs: bound {what}")
+                raise ValueError(f"Runs: bound {message}")
 
         confidence, ridge = theorem_of(self.policy), self.model.theory_ridge
         if confidence is None:
             raise ValueError(f"Runs: bound needs a policy with the paper's beta_t (oc.confidence), got {self.policy}")
         of, setting, samples = f"of {type(confidence).__name__} needs", confidence.setting, confidence.samples
-        need(self.setting == setting, f"{of} setting {setting!r}, got {self.setting!r}")
-        need(self.samples == samples, f"{of} samples={samples!r}, got {self.samples!r}")
-        need(self.revealed == 1.0, f"needs every context revealed, got a share of {self.revealed}")
-        need(self.delay == 0, f"needs every reward before the next decision, got a delay of {self.delay}")
-        need(self.calibrated, "needs contexts drawn from the beliefs, got an environment that draws others")
+        require(self.setting == setting, f"{of} setting {setting!r}, got {self.setting!r}")
+        require(self.samples == samples, f"{of} samples={samples!r}, got {self.samples!r}")
+        require(self.revealed == 1.0, f"needs every context revealed, got a share of {self.revealed}")
+        require(self.delay == 0, f"needs every reward before the next decision, got a delay of {self.delay}")
+        require(self.calibrated, "needs contexts drawn from the beliefs, got an environment that draws others")
         if ridge is None:
             raise ValueError(f"Runs: bound needs the paper's least squares, got {self.model}")
-        need(ridge >= 1.0, f"needs ridge >= 1, got {ridge}")
+        require(ridge >= 1.0, f"needs ridge >= 1, got {ridge}")
         if self.feature_norm is None or self.reward_range is None or self.theta_norm is None:
             raise ValueError(
                 "Runs: bound needs rewards in the span of the model's features or kernel, got others, or unknown ones"
             )
         phi, theta, span, noise = self.feature_norm.max(), self.theta_norm.max(), self.reward_range.max(), self.noise
-        need(phi <= ROUNDING, f"needs features of norm <= 1, got {phi:.3g}")
-        need(theta <= confidence.norm * ROUNDING, f"needs norm >= {theta:.3g}, theta's own, got {confidence.norm}")
-        seen = f"needs reward_range >= {span:.3g}, as seen, got {confidence.span:.3g}"
-        need(span <= confidence.span * ROUNDING, seen)
-        known = noise is None or noise <= confidence.noise * ROUNDING
-        need(known, f"needs noise >= {noise}, the environment's own, got {confidence.noise}")
+        require(phi <= ROUNDING, f"needs features of norm <= 1, got {phi:.3g}")
+        require(theta <= confidence.norm * ROUNDING, f"needs norm >= {theta:.3g}, theta's own, got {confidence.norm}")
+        message = f"needs reward_range >= {span:.3g}, as seen, got {confidence.span:.3g}"
+        require(span <= confidence.span * ROUNDING, message)
+        covered = noise is None or noise <= confidence.noise * ROUNDING
+        require(covered, f"needs noise >= {noise}, the environment's own, got {confidence.noise}")
         progress = Progress(np.arange(1, self.regret.shape[1] + 1), self.log_det, ridge, self.actions)
         return np.asarray(confidence.regret_bound(progress, confidence.beta(progress)))
 
     @property
     def information_gain(self) -> Array:
-        """log det(I + K_t / lambda) / 2 after each round, (trials, steps): what the rewards tell about f, in nats.
+        """log det(I + K_t / lambda) / 2 after each round, (trials, steps): information of the rewards about f, in nats.
 
         Its largest possible value at T is the paper's gamma_T.
         """
@@ -121,7 +121,7 @@ class Runs(Record):
         }
 
     def _repr_html_(self) -> str:
-        """Return the final regret as a table, for notebooks."""
+        """Show the final regret as a table in notebooks."""
         trials, steps = self.regret.shape
         title = f"{trials:,} trials of {steps:,} steps, context {self.setting}"
         kinds = {
@@ -131,9 +131,9 @@ class Runs(Record):
         }
         rows = []
         for name, curves in kinds.items():
-            found = mean_and_error(curves[:, -1])
-            error = "" if found["two_se"] is None else f"± {found['two_se']:.2g}"
-            rows.append([name, f"{found['mean']:.4g}", error])
+            final = mean_and_error(curves[:, -1])
+            error = "" if final["two_se"] is None else f"± {final['two_se']:.2g}"
+            rows.append([name, f"{final['mean']:.4g}", error])
         how = "the exact expectation" if self.samples is None else f"samples={self.samples}"
         note = f"{self.policy} with {self.model}, {how}"
         return _html.table(title, ["after the last step", "mean", "two standard errors"], rows, note)

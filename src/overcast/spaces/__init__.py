@@ -1,4 +1,4 @@
-"""The actions that a bandit may take."""
+"""Spaces: the sets of actions that a bandit chooses from."""
 
 from overcast.spaces.actions import Actions
 from overcast.spaces.base import Space

@@ -1,4 +1,4 @@
-"""The action set of a bandit: vectors, with names if the user gives them."""
+"""Lists of actions: vectors, with or without names."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from overcast._linalg import Indices
 from overcast._units import Units, Vectors, same_vectors
 from overcast.spaces.base import Space
 
-# Names that the repr shows before it counts the rest.
+# Number of names that the repr shows at most.
 SHOWN = 5
 
 
 class Actions(Space):
-    """k actions as vectors (k, a), with names if they were given, some of which may be retired.
+    """A list of k actions: vectors (k, a), optional names, and which actions are retired.
 
-    An action set never changes: `added`, `retired`, `renamed` and `joined` return another. Indices never move.
+    The list is immutable: `added`, `retired`, `renamed` and `joined` return another, in which indices stay the same.
 
     Parameters
     ----------
@@ -40,23 +40,23 @@ class Actions(Space):
     def __init__(self, actions: Any) -> None:
         names, given = _names_and_vectors(actions)
         vectors = given if isinstance(given, Units) else _check.array("Bandit", "actions", given, ("k", "a"))
-        self._set(None if names is None else tuple(names), vectors, np.ones(len(vectors), dtype=bool))
+        self._assign(None if names is None else tuple(names), vectors, np.ones(len(vectors), dtype=bool))
 
-    def _set(self, names: tuple[Any, ...] | None, vectors: Vectors, active: NDArray[np.bool_]) -> None:
+    def _assign(self, names: tuple[Any, ...] | None, vectors: Vectors, active: NDArray[np.bool_]) -> None:
         self._names, self._active = names, active
         self._candidates = vectors if isinstance(vectors, Units) else _check.read_only(vectors)
         active.setflags(write=False)
-        self._open = None if active.all() else active
+        self._available = None if active.all() else active
         self._index = {} if names is None else {name: i for i, name in enumerate(names)}
         if names is not None and len(self._index) < len(vectors):
-            twice = next((name for i, name in enumerate(names) if self._index[name] != i), None)
-            raise ValueError(f"Bandit: actions must have distinct names, got {twice!r} twice")
+            duplicate = next((name for i, name in enumerate(names) if self._index[name] != i), None)
+            raise ValueError(f"Bandit: actions must have distinct names, got {duplicate!r} twice")
 
     @classmethod
     def of(cls, names: Sequence[Any] | None, vectors: Vectors, active: NDArray[np.bool_]) -> Actions:
-        """Return the set with these names, vectors (k, a) and active actions (k,)."""
+        """Make a list from names, vectors (k, a) and a mask (k,) of active actions."""
         out = cls.__new__(cls)
-        out._set(None if names is None else tuple(names), vectors, active)
+        out._assign(None if names is None else tuple(names), vectors, active)
         return out
 
     @property
@@ -66,12 +66,12 @@ class Actions(Space):
 
     @property
     def candidates(self) -> Vectors:
-        """(k, a), read-only; unit vectors that only tell actions apart are not written out."""
+        """The vectors (k, a), read-only; `Units` for actions that have only names."""
         return self._candidates
 
     @cached_property
     def vectors(self) -> Array:
-        """(k, a), read-only, written out."""
+        """The vectors as a full array, (k, a), read-only."""
         return _check.read_only(np.asarray(self._candidates))
 
     @property
@@ -81,7 +81,7 @@ class Actions(Space):
 
     @property
     def active(self) -> NDArray[np.bool_]:
-        """(k,) which actions are not retired, read-only."""
+        """Mask (k,) of the actions that are not retired, read-only."""
         return self._active
 
     def __len__(self) -> int:
@@ -90,34 +90,35 @@ class Actions(Space):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Actions):
             return NotImplemented
-        same = same_vectors(self.candidates, other.candidates) and np.array_equal(self.active, other.active)
-        return self.names == other.names and same
+        if self.names != other.names or not np.array_equal(self.active, other.active):
+            return False
+        return same_vectors(self.candidates, other.candidates)
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         k, a = self.candidates.shape
         dimensions = f"{a} dimension{'s' * (a > 1)}"
-        gone = f"; {k - int(self.active.sum())} retired" if self._open is not None else ""
+        retired = f"; {k - int(self.active.sum())} retired" if self._available is not None else ""
         if self.names is None:
-            return f"Actions({k} unnamed, {dimensions}{gone})"
+            return f"Actions({k} unnamed, {dimensions}{retired})"
         shown = [_check.cut(name, 40) for name in self.names[:SHOWN]]
         more = [f"{k - SHOWN} more"] * (k > SHOWN)
-        return f"Actions({', '.join(shown + more)}; {dimensions}{gone})"
+        return f"Actions({', '.join(shown + more)}; {dimensions}{retired})"
 
     def __getitem__(self, index: int) -> Any:
         """Return the name of an action, or its vector (a,) if the actions have no names."""
         return self.candidates[index] if self.names is None else self.names[index]
 
     def added(self, actions: Any) -> tuple[Actions, Indices]:
-        """Return the set with more actions, and where each row comes from: its former index, -1 for a new vector.
+        """Add actions; return the new list, and the former index of each row, -1 for a new vector.
 
-        A known name takes the new vector, and is active again. A list of names gives each new one a unit vector in a
-        dimension of its own; vectors may also be longer than before, which appends zeros to the others.
+        A known name gets the new vector and becomes active again. In a list of names, each new name gets a unit vector
+        in a new dimension. Vectors may be longer than before, which appends zeros to the others.
         """
-        if isinstance(self.candidates, Units) and _only_names(actions):
-            return self._labelled(list(actions), self.candidates)
-        names, vectors = self._named(actions) if self.names is not None else (None, self._unnamed(actions))
+        if isinstance(self.candidates, Units) and _is_list_of_names(actions):
+            return self._added_names(list(actions), self.candidates)
+        names, vectors = self._check_named(actions) if self.names is not None else (None, self._check_unnamed(actions))
         k, width = len(self), max(vectors.shape[1], self.dim)
         known = [] if names is None else [self._index.get(name, -1) for name in names]
         at = np.array(known if names is not None else [-1] * len(vectors), dtype=np.intp)
@@ -132,8 +133,8 @@ class Actions(Space):
         more = [] if names is None else [name for name, new in zip(names, fresh, strict=True) if new]
         return Actions.of(None if self.names is None else [*self.names, *more], out, active), of
 
-    def _labelled(self, names: list[str], units: Units) -> tuple[Actions, Indices]:
-        """Add actions by their names alone to a set that has nothing but names; returns are those of `added`."""
+    def _added_names(self, names: list[str], units: Units) -> tuple[Actions, Indices]:
+        """Add names to a list that has only names; return the same as `added`."""
         if len(set(names)) < len(names):
             raise ValueError(f"Bandit: actions must have distinct names, got {_check.short(names)}")
         new = [name for name in names if name not in self._index]
@@ -143,8 +144,8 @@ class Actions(Space):
         place, of = np.append(units.place, units.size + np.arange(m)), np.append(np.arange(k), np.full(m, -1))
         return Actions.of([*(self.names or ()), *new], Units(place, units.size + m), active), of
 
-    def _named(self, actions: Any) -> tuple[list[Any], Array]:
-        """Return names and vectors of actions to add."""
+    def _check_named(self, actions: Any) -> tuple[list[Any], Array]:
+        """Check new actions for a list with names; return their names and vectors."""
         a = self.dim
         names, given = _names_and_vectors(actions)
         if names is None:
@@ -161,22 +162,23 @@ class Actions(Space):
                 else:
                     row[a + new.index(name)] = 1.0
             return names, units
-        return names, self._long_enough(_check.array("Bandit", "actions", np.asarray(given), ("k", "a")))
+        return names, self._check_length(_check.array("Bandit", "actions", np.asarray(given), ("k", "a")))
 
-    def _unnamed(self, actions: Any) -> Array:
+    def _check_unnamed(self, actions: Any) -> Array:
+        """Check new actions for a list without names; return their vectors."""
         if isinstance(actions, Mapping) or hasattr(actions, "columns"):
             got = f"got {_check.short(actions)} for actions without names"
             raise TypeError(f"Bandit: actions must be an array of vectors, {got}")
-        return self._long_enough(_check.array("Bandit", "actions", actions, ("k", "a")))
+        return self._check_length(_check.array("Bandit", "actions", actions, ("k", "a")))
 
-    def _long_enough(self, vectors: Array) -> Array:
+    def _check_length(self, vectors: Array) -> Array:
         a = self.dim
         if vectors.shape[1] < a:
             raise ValueError(f"Bandit: actions must have vectors of {a} entries, got {vectors.shape[1]}")
         return vectors
 
     def retired(self, actions: Any) -> Actions:
-        """Return the set in which these actions, by names or indices, are never available."""
+        """Retire actions, given by names or indices, so that they are never available; return the new list."""
         if isinstance(actions, (str, bytes)) or not hasattr(actions, "__iter__"):
             actions = [actions]
         active = self.active.copy()
@@ -187,7 +189,7 @@ class Actions(Space):
         return Actions.of(self.names, self.candidates, active)
 
     def renamed(self, action: Any, name: Any) -> Actions:
-        """Return the set in which an action, by its name or index, has another name."""
+        """Rename an action, given by name or index; return the new list."""
         if self.names is None:
             raise TypeError("Bandit: actions must have names to get others, got some that have none")
         names = list(self.names)
@@ -195,22 +197,22 @@ class Actions(Space):
         return Actions.of(names, self.candidates, self.active)
 
     def joined(self, other: Space, labels: bool = False) -> tuple[Actions, Indices]:
-        """Return this set with the actions that only the other has, and the other's index of each row, -1 for none.
+        """Append what only the other list has; return the new list, and the other's index of each row, -1 for none.
 
-        labels : whether vectors are unit vectors that only tell actions apart, so that they need not agree
+        labels : whether vectors are mere labels, which need not agree
         """
         other = listed("merge", other)
         if (self.names is None) != (other.names is None):
             raise ValueError("Bandit: merge needs actions that all have names, or none, got both")
         if self.names is None or other.names is None:
-            theirs = np.arange(len(other))
+            rows = np.arange(len(other))
         else:
-            theirs = np.array([self._index.get(name, -1) for name in other.names], dtype=np.intp)
-            theirs[theirs < 0] = len(self) + np.arange(int((theirs < 0).sum()))
-        total = max(len(self), int(theirs.max()) + 1)
+            rows = np.array([self._index.get(name, -1) for name in other.names], dtype=np.intp)
+            rows[rows < 0] = len(self) + np.arange(int((rows < 0).sum()))
+        total = max(len(self), int(rows.max()) + 1)
         of = np.full(total, -1, dtype=np.intp)
-        of[theirs] = np.arange(len(other))
-        new, both = of[len(self) :], np.flatnonzero(of[: len(self)] >= 0)
+        of[rows] = np.arange(len(other))
+        new, shared = of[len(self) :], np.flatnonzero(of[: len(self)] >= 0)
         active = np.concatenate([self.active, other.active[new]])
         names = None if self.names is None or other.names is None else [*self.names, *(other.names[i] for i in new)]
         if labels:
@@ -223,25 +225,24 @@ class Actions(Space):
             return Actions.of(names, vectors, active), of
         if same_vectors(self.candidates, other.candidates) and total == len(self):
             return Actions.of(names, self.candidates, active), of
-        same = self.dim == other.vectors.shape[1]
-        if not same or not np.array_equal(self.vectors[both], other.vectors[of[both]]):
+        if self.dim != other.vectors.shape[1] or not np.array_equal(self.vectors[shared], other.vectors[of[shared]]):
             raise ValueError("Bandit: merge needs actions with the same vectors under the same names, got others")
         return Actions.of(names, np.concatenate([self.vectors, other.vectors[new]]), active), of
 
     def mask(self, available: Any) -> NDArray[np.bool_] | None:
-        """Return which actions are available, shape (k,), from names, indices or a mask; None if all are.
+        """Convert available actions, as names, indices or a mask, to a mask (k,); None if all are available.
 
-        A mapping or a pandas Series from names to booleans is a mask by name. None leaves all that are not retired.
+        A mapping or a pandas Series from names to booleans is a mask by name. None stands for all that are not retired.
         """
         if available is None:
-            return self._open
+            return self._available
         k = len(self)
         if hasattr(available, "to_dict") and getattr(available, "ndim", 1) == 1 and self.names is not None:
             labelled = available.to_dict()
             flags = all(isinstance(value, (bool, np.bool_)) for value in labelled.values())
             available = labelled if flags else list(available)
         if isinstance(available, Mapping):
-            available = [name for name, allowed in available.items() if self._flag(allowed)]
+            available = [name for name, allowed in available.items() if self._check_flag(allowed)]
         one_axis = hasattr(available, "__iter__") and getattr(available, "ndim", 1) == 1
         if isinstance(available, (str, bytes)) or not one_axis:
             expected = "a list of names or indices, or a mask"
@@ -253,13 +254,13 @@ class Actions(Space):
             out = np.array(items, dtype=bool) & self.active
         else:
             out = np.zeros(k, dtype=bool)
-            found = [self.find("available", item) for item in items]
-            out[found] = True
-            if int(out.sum()) < len(found):
+            indices = [self.find("available", item) for item in items]
+            out[indices] = True
+            if int(out.sum()) < len(indices):
                 raise ValueError(f"Bandit: available must name each action once, got {_check.short(items)}")
-            gone = next((i for i in found if not self.active[i]), None)
-            if gone is not None:
-                raise ValueError(f"Bandit: available must hold actions that are not retired, got {self._name(gone)}")
+            retired = next((i for i in indices if not self.active[i]), None)
+            if retired is not None:
+                raise ValueError(f"Bandit: available must hold actions that are not retired, got {self._name(retired)}")
         if not out.any():
             raise ValueError("Bandit: available must leave at least one action, got none")
         return out
@@ -267,23 +268,23 @@ class Actions(Space):
     def _name(self, index: int) -> str:
         return f"index {index}" if self.names is None else _check.short(self.names[index])
 
-    def _flag(self, allowed: Any) -> bool:
+    def _check_flag(self, allowed: Any) -> bool:
         if not isinstance(allowed, (bool, np.bool_)):
             raise TypeError(f"Bandit: available must map names to True or False, got {_check.short(allowed)}")
         return bool(allowed)
 
     def find(self, parameter: str, item: Any) -> int:
-        """Return the index of an action, given by name or index."""
+        """Find the index of an action, given by name or index."""
         if self.names is not None and _hashable(item) and item in self._index:
             return self._index[item]
-        numbered = self.names is not None and any(isinstance(name, (int, np.integer)) for name in self.names)
-        whole = isinstance(item, (int, np.integer)) and not isinstance(item, bool)
-        if whole and not numbered and 0 <= item < len(self):
+        integer_names = self.names is not None and any(isinstance(name, (int, np.integer)) for name in self.names)
+        is_integer = isinstance(item, (int, np.integer)) and not isinstance(item, bool)
+        if is_integer and not integer_names and 0 <= item < len(self):
             return int(item)
-        known = f"an index below {len(self)}" if self.names is None else "one of the actions' names"
-        raise ValueError(f"Bandit: {parameter} must hold {known}, got {_check.short(item)}")
+        expected = f"an index below {len(self)}" if self.names is None else "one of the actions' names"
+        raise ValueError(f"Bandit: {parameter} must hold {expected}, got {_check.short(item)}")
 
-    def place(self, index: int | None, action: Any) -> tuple[int | None, Array | None]:
+    def locate_recorded(self, index: int | None, action: Any) -> tuple[int | None, Array | None]:
         out = self.find("decision", index if self.names is None else action)
         if self.names is None and not self._has_vector(out, action):
             got = f"{_check.short(action)} for index {out}"
@@ -291,10 +292,10 @@ class Actions(Space):
         return out, None
 
     def _has_vector(self, index: int, action: Any) -> bool:
-        """Return whether an action has this vector; those from before may be shorter."""
-        whole = np.asarray(self.candidates[index])
-        short = np.ndim(action) == 1 and len(action) <= len(whole)
-        return short and np.array_equal(np.pad(np.asarray(action, dtype=float), (0, len(whole) - len(action))), whole)
+        """Return whether an action has this vector, which may lack the last entries if they are zero."""
+        vector = np.asarray(self.candidates[index])
+        fits = np.ndim(action) == 1 and len(action) <= len(vector)
+        return fits and np.array_equal(np.pad(np.asarray(action, dtype=float), (0, len(vector) - len(action))), vector)
 
     def locate(self, actions: Any) -> tuple[Indices, Array | None]:
         array = np.asarray(actions) if self.names is None else None
@@ -306,14 +307,14 @@ class Actions(Space):
 
 
 def listed(what: str, actions: Space) -> Actions:
-    """Return the actions; raise TypeError if they are no list."""
+    """Return the actions unchanged; raise TypeError if they are not a list."""
     if not isinstance(actions, Actions):
         raise TypeError(f"Bandit: {what} needs a list of actions, got {_check.short(actions)}")
     return actions
 
 
 def space_of(actions: Any) -> Space:
-    """Return a space, or the list of actions that an argument describes."""
+    """Convert the argument `actions` of a bandit to a space."""
     return actions if isinstance(actions, Space) else Actions(actions)
 
 
@@ -325,8 +326,8 @@ def _hashable(item: Any) -> bool:
     return True
 
 
-def _only_names(actions: Any) -> bool:
-    """Return whether actions are given by names alone."""
+def _is_list_of_names(actions: Any) -> bool:
+    """Return whether actions are a list of names."""
     if isinstance(actions, (Mapping, str)) or hasattr(actions, "columns"):
         return False
     if not (isinstance(actions, Collection) or np.ndim(actions) == 1):
@@ -339,17 +340,17 @@ def _names_and_vectors(actions: Any) -> tuple[list[Any] | None, ArrayLike | Unit
     if isinstance(actions, Mapping):
         if not actions:
             raise ValueError("Bandit: actions must hold at least one action, got an empty mapping")
-        return list(actions), np.array(_aligned(actions))
+        return list(actions), np.array(_vectors_of(actions))
     if hasattr(actions, "columns") and hasattr(actions, "to_numpy"):
         return list(actions.index), _check.table("Bandit", "actions", actions)
     if isinstance(actions, str):
         raise TypeError(f"Bandit: actions must be vectors or a list of names, got the string {_check.short(actions)}")
-    if _only_names(actions):
+    if _is_list_of_names(actions):
         return [str(name) for name in actions], Units(np.arange(len(actions)), len(actions))
     return None, actions
 
 
-def _aligned(actions: Mapping[Any, ArrayLike]) -> list[Array]:
+def _vectors_of(actions: Mapping[Any, ArrayLike]) -> list[Array]:
     vectors = [_check.vector("Bandit", f"actions[{name!r}]", vector, "a") for name, vector in actions.items()]
     first = len(vectors[0])
     for name, vector in zip(actions, vectors, strict=True):

@@ -1,4 +1,4 @@
-"""The contract of a space: the actions that a bandit may take."""
+"""The base class of action spaces."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from overcast._units import Vectors
 
 
 class Space(ABC):
-    """The actions that a bandit may take: a list, or a set of vectors such as a box.
+    """The set of actions that a bandit chooses from: a list, or a set of vectors such as a box.
 
-    Every decision compares the candidates. In a list they are all there is, and an action has an index. Elsewhere they
-    are points of the set, an action is a vector, and `refine` may go on from the best candidate.
+    Every decision compares the candidates. In a list, the candidates are all actions, and an action has an index. In
+    other spaces, they are points of the set, an action is a vector, and `refine` may improve on the best candidate.
 
     Examples
     --------
@@ -33,8 +33,8 @@ class Space(ABC):
     @property
     @abstractmethod
     def candidates(self) -> Vectors:
-        """Vectors (k, a) of the actions that every decision compares, always the same; standard features follow from
-        them."""
+        """Vectors (k, a) of the actions that every decision compares, always the same; they fix the scales of standard
+        features."""
 
     @property
     def names(self) -> tuple[Any, ...] | None:
@@ -42,10 +42,10 @@ class Space(ABC):
         return None
 
     def refine(self, start: Array, score: Callable[[Array], Array]) -> Array:
-        """Return the best action (a,) near the best candidate, which is the default.
+        """Search for the best action (a,) from the best candidate on; by default, return the candidate.
 
-        start : (a,)
-        score : gives the scores (m,) of any actions (m, a)
+        start : (a,) the best candidate
+        score : computes the scores (m,) of actions (m, a)
         """
         return start
 
@@ -58,7 +58,7 @@ class Space(ABC):
         return len(self.candidates)
 
     def mask(self, available: Any) -> NDArray[np.bool_] | None:
-        """Return which candidates are available, (k,); None if all are."""
+        """Convert available actions to a mask of the candidates, (k,); None if all are available."""
         if available is not None:
             raise TypeError(
                 f"Bandit: available must be None for {type(self).__name__}, which is no list of actions, got "
@@ -68,12 +68,12 @@ class Space(ABC):
 
     @property
     def vectors(self) -> Array:
-        """The candidates, written out, (k, a)."""
+        """The candidates as a full array, (k, a)."""
         return np.asarray(self.candidates)
 
     @property
     def active(self) -> NDArray[np.bool_]:
-        """(k,) which candidates are not retired."""
+        """Mask (k,) of the candidates that are not retired."""
         return np.ones(len(self), dtype=bool)
 
     def __getitem__(self, index: int) -> Any:
@@ -81,16 +81,19 @@ class Space(ABC):
         return np.asarray(self.candidates[index])
 
     def locate(self, actions: Any) -> tuple[NDArray[np.intp], Array | None]:
-        """Return which points n given actions are: indices (n,), of the candidates or of vectors (m, a) that follow."""
+        """Find n actions: return indices (n,) of candidates and None, or indices of vectors (m, a) and these."""
         vectors = _check.array("Bandit", "action", actions, ("n", self.dim))
         return np.arange(len(vectors)), vectors
 
-    def place(self, index: int | None, action: Any) -> tuple[int | None, Array | None]:
-        """Return index and vector of the action of a record, one of which is None."""
+    def locate_recorded(self, index: int | None, action: Any) -> tuple[int | None, Array | None]:
+        """Find the action of a record: return its index and None, or None and its vector."""
         return None, _check.vector("Bandit", "action", action, self.dim)
 
     def joined(self, other: Space, labels: bool = False) -> tuple[Space, NDArray[np.intp]]:
-        """Return this space for a merge, and the other's index of each candidate; raise ValueError if they differ."""
+        """Join two spaces for a merge; return the result and the other's index of each candidate.
+
+        By default, raise ValueError if the spaces differ.
+        """
         if self != other:
             raise ValueError(f"Bandit: merge needs the same actions, got {_check.short(other)}")
         return self, np.arange(len(self))
