@@ -40,9 +40,9 @@ def test_stacks_and_wrappers_hand_on_what_they_are_asked(model: Model) -> None:
         own = [Outlook(*each) for each in zip(alone, each_points, views, strict=True)]
         np.testing.assert_allclose(outlook.prior, [o.prior for o in own], rtol=1e-12)
         np.testing.assert_array_equal(outlook.noise, [o.noise for o in own])
-        for name in ("draw", "perturb"):
-            got = getattr(outlook, name)([np.random.default_rng((t, i)) for i in range(trials)])
-            expected = [getattr(o, name)(np.random.default_rng((t, i))) for i, o in enumerate(own)]
+        for name in ("drawn", "perturbed"):
+            got = getattr(outlook, name)(0.7, [np.random.default_rng((t, i)) for i in range(trials)])
+            expected = [getattr(o, name)(0.7, np.random.default_rng((t, i))) for i, o in enumerate(own)]
             np.testing.assert_allclose(got, expected, rtol=0, atol=1e-9)
         index, rewards = rng.integers(len(ACTIONS), size=trials), rng.normal(size=trials)
         together.learn(together.evidence(points, view, index), rewards)
