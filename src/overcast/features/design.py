@@ -178,10 +178,6 @@ class DesignPoints(Points, ABC):
     def quadratic(self, view: View, M: Array) -> Array:
         """Return psi^T M psi of all actions for symmetric M, shape (..., k), in a new array."""
 
-    def mean_and_square(self, view: View, theta: Array, M: Array) -> tuple[Array, Array]:
-        """Return psi^T theta and psi^T M psi of all actions for symmetric M, (..., k) each, in new arrays."""
-        return self.along(view, theta), self.quadratic(view, M)
-
     @abstractmethod
     def context_variance(self, view: View, M: Array) -> Array:
         """Return tr(Cov_mu(phi) M) of all actions, (..., k): the variance of phi^T theta if M = E[theta theta^T]."""

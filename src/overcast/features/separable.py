@@ -316,13 +316,6 @@ class SeparablePoints(DesignPoints):
         half = w[..., :, None] * self._design.expand
         return self._forms(half.swapaxes(-1, -2) @ (M @ half))
 
-    def mean_and_square(self, view: View, theta: Array, M: Array) -> tuple[Array, Array]:
-        w = view.terms
-        if self._table is None or w.ndim > 1:
-            return super().mean_and_square(view, theta, M)
-        psi = self._z_of_feature * w
-        return psi.dot(theta), np.vecdot(psi.dot(M), psi)
-
     def context_variance(self, view: View, M: Array) -> Array:
         design = self._design
         G = M * _entries_of(design.term_covariance(view), view, design.all_entries)

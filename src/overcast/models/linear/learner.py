@@ -56,8 +56,7 @@ class LinearLearner(LastingLearner):
             means, widths = zip(*each, strict=True)
             return Estimate(np.stack(means), np.stack(widths))
         fit, view = self._fit_and_view(view)
-        mean, square = points.mean_and_square(view, fit.theta, fit.inverse)
-        return Estimate(mean, root(square))
+        return Estimate(points.along(view, fit.theta), root(points.quadratic(view, fit.inverse)))
 
     def _needs_separate_fits(self, view: View) -> bool:
         """Return whether several beliefs need separate fits, and so separate questions."""
