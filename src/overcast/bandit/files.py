@@ -99,8 +99,8 @@ def read(path: str, file: IO[bytes], given: Mapping[str, Any]) -> State:
             )
         )
         _check_dim(state, dim)
-        state.journal = _journal(header, _within("history.", arrays), len(arrays["actions"]), dim)
-        state.pending, state.dim = _pending(header), dim
+        state.journal = _read_journal(header, _within("history.", arrays), len(arrays["actions"]), dim)
+        state.pending, state.dim = _read_marks_and_counts(header), dim
         state.rewards, state.observed = _count(header, "rewards"), _count(header, "observed")
         if dim is None:
             if header["open"] or any(not name.startswith("recalibrate.") for name in arrays.keys() - {"actions"}):
@@ -116,7 +116,7 @@ def read(path: str, file: IO[bytes], given: Mapping[str, Any]) -> State:
             learner.restore(_within("learner.", arrays))
             state.use(learner, learner.at(actions.candidates))
         state.climatology = Climatology.of(_within("usual.", arrays), dim)
-        state.pending.open = _open(state, learner, _list(header, "open"), _within("open.", arrays))
+        state.pending.open = _read_open_decisions(state, learner, _list(header, "open"), _within("open.", arrays))
         return state
 
 
@@ -162,7 +162,7 @@ def _actions(header: dict[str, Any], array: Array) -> Actions:
     return Actions.of(names, vectors, active)
 
 
-def _pending(header: dict[str, Any]) -> Pending:
+def _read_marks_and_counts(header: dict[str, Any]) -> Pending:
     out = Pending()
     # Copies loaded from one file go separate ways: each marks its own decisions, and knows the earlier ones.
     out.tokens = [*(_check.text("file", MARKS, token) for token in _list(header, MARKS)), *out.tokens]
@@ -172,7 +172,9 @@ def _pending(header: dict[str, Any]) -> Pending:
     return out
 
 
-def _open(state: State, learner: LastingLearner, ids: Sequence[Any], arrays: Arrays) -> dict[str, OpenDecision]:
+def _read_open_decisions(
+    state: State, learner: LastingLearner, ids: Sequence[Any], arrays: Arrays
+) -> dict[str, OpenDecision]:
     """Return the open decisions in a file, after checking that they fit."""
     made = state.pending.made
     names = [_check.text("file", "open", ticket) for ticket in ids]
@@ -205,7 +207,7 @@ def _check_dim(state: State, dim: int | None) -> None:
         raise ValueError("the corrections do not fit the contexts")
 
 
-def _journal(header: dict[str, Any], arrays: Arrays, k: int, dim: int | None) -> Journal | None:
+def _read_journal(header: dict[str, Any], arrays: Arrays, k: int, dim: int | None) -> Journal | None:
     """Return the history in a file; files of bandits that keep none do not mention it."""
     kept = header.get("history") or {"arrays": []}
     if {f"history.{name}" for name in arrays} != set(_list(kept, "arrays")):

@@ -50,10 +50,10 @@ class Watch:
                 continue
             share = _mass(belief, i, moved[i]) if i in moved else _below(mean, deviation)
             if share > SHARE:
-                self._warn(belief, i, share)
+                self._warn_of_mass_below_zero(belief, i, share)
                 return
 
-    def _warn(self, belief: Belief, i: int, share: float) -> None:
+    def _warn_of_mass_below_zero(self, belief: Belief, i: int, share: float) -> None:
         """Warn that a correction puts this share of dimension i below zero."""
         self._warned = True
         pairs = ["(0, None)" if j == i else "None" for j in range(belief.dim)]

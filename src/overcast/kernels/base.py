@@ -174,14 +174,14 @@ class Kernel(AnyKernel):
         Raise NoClosedForm if there is no exact form; use `sampled` then, or pass `samples=` to the bandit.
         """
         sides = self._beliefs(left, right)
-        return self._over_atoms(lambda atom: [[atom.embed(belief) for belief in side] for side in sides])
+        return self._sum_over_terms(lambda atom: [[atom.embed(belief) for belief in side] for side in sides])
 
     def sampled(self, left: Sequence[Belief], right: Sequence[Belief], samples: int, rng: np.random.Generator) -> Array:
         """Return E[k(c, c')] between the empirical distributions of `samples` draws of each belief, shape (n, m)."""
         samples = _check.samples(type(self).__name__, samples)
         weights = np.full(samples, 1.0 / samples)
         draws = [[belief.sample(samples, rng) for belief in side] for side in self._beliefs(left, right)]
-        return self._over_atoms(lambda atom: [[atom.embed_points(points, weights) for points in s] for s in draws])
+        return self._sum_over_terms(lambda atom: [[atom.embed_points(points, weights) for points in s] for s in draws])
 
     def _beliefs(self, *sides: Sequence[Belief]) -> list[list[Belief]]:
         """Return the beliefs as lists; raise unless all are beliefs of one dimension."""
@@ -192,7 +192,7 @@ class Kernel(AnyKernel):
             raise ValueError(f"{owner}: beliefs must have equal dimension, got {dims[0]} and {dims[1]}")
         return out
 
-    def _over_atoms(self, embed: Callable[[Kernel], Sequence[Sequence[Cloud]]]) -> Array:
+    def _sum_over_terms(self, embed: Callable[[Kernel], Sequence[Sequence[Cloud]]]) -> Array:
         """Sum E[k] over atoms, (n, m); `embed` returns the left and right beliefs embedded for an atom."""
         total = np.zeros(())
         for factor, atom in self.atoms():

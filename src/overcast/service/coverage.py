@@ -40,7 +40,7 @@ def coverage(window: Window) -> list[Coverage]:
             continue
         try:
             belief = seen.belief
-            came = seen.came(belief)
+            came = seen.observed_context(belief)
             place = None if came is None else belief.place(np.array(came))[:, :DIMENSIONS]
         except LIBRARY:
             continue

@@ -78,7 +78,7 @@ def load_settings(
     path = config or environment.get("OVERCAST_CONFIG")
     out = Settings()
     if path is not None:
-        out = _changed(out, _file(path), path)
+        out = _changed(out, _read_settings_file(path), path)
     out = _changed(out, _variables(environment), "environment")
     return _changed(out, {name: value for name, value in flags.items() if value is not None}, "flags")
 
@@ -94,7 +94,7 @@ def check_db(db: str | None) -> None:
         )
 
 
-def _file(path: str) -> dict[str, Any]:
+def _read_settings_file(path: str) -> dict[str, Any]:
     try:
         return tomllib.loads(Path(path).read_text())
     except OSError as error:

@@ -178,7 +178,7 @@ class Actions(Space):
         return vectors
 
     def retired(self, actions: Any) -> Actions:
-        """Retire actions, given by names or indices, so that they are never available; return the new list."""
+        """Return a new list in which actions, given by names or indices, are never available; this one stays."""
         if isinstance(actions, (str, bytes)) or not hasattr(actions, "__iter__"):
             actions = [actions]
         active = self.active.copy()

@@ -57,7 +57,7 @@ def test_interval_is_students(record: ForecastRecord) -> None:
     low, high = found_in(record, regret).interval()
     half = 4.302652729911275 * np.sqrt(7.0) / np.sqrt(3.0)
     assert [low, high] == pytest.approx([3.0 - half, 3.0 + half])
-    assert found_in(record, regret).tenths_won() == 1
+    assert found_in(record, regret).number_of_tenths_won() == 1
 
 
 def test_interrupted_runs_resume(record: ForecastRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,6 +111,6 @@ def test_recalibration_has_clearly_less_regret_at_innsbruck(tmp_path: Path) -> N
     totals = found.regret.sum(axis=2)
     assert (totals[:, 1] < 0.75 * totals[:, 0]).all()
     assert found.interval()[0] > 0.25 * totals[:, 0].mean()
-    assert found.tenths_won() == 10
+    assert found.number_of_tenths_won() == 10
     assert 0.75 <= found.judged.after.coverage(0.8)[0] <= 0.85
     assert found.judged.before.coverage(0.8)[0] < 0.02

@@ -111,7 +111,7 @@ class ForecastsResult:
         half = stdtrit(n - 1, 0.975) * self.saved.std(ddof=1) / np.sqrt(n) if n > 1 else np.nan
         return float(mean - half), float(mean + half)
 
-    def tenths_won(self) -> int:
+    def number_of_tenths_won(self) -> int:
         """Return how many tenths of the record recalibration wins; the first one includes its learning."""
         saved = (self.regret[:, 0] - self.regret[:, 1]).mean(axis=0)
         return sum(float(part.sum()) > 0.0 for part in np.array_split(saved, TENTHS))
@@ -130,7 +130,7 @@ class ForecastsResult:
         return [
             f"Recalibration saves {self.saved.mean():,.1f} ({1 - after:.0%} of the regret), "
             f"95 % interval {low:,.1f} to {high:,.1f}, paired over trials.",
-            f"It costs less in {self.tenths_won()} of {TENTHS} tenths of the record, the start included.",
+            f"It costs less in {self.number_of_tenths_won()} of {TENTHS} tenths of the record, the start included.",
         ]
 
     def variants(self) -> list[dict[str, Any]]:
@@ -159,7 +159,7 @@ class ForecastsResult:
             "versions": versions(),
             "variants": self.variants(),
             "saved": {"mean": float(self.saved.mean()), "interval_95": list(self.interval())},
-            "tenths_won": self.tenths_won(),
+            "tenths_won": self.number_of_tenths_won(),
         }
 
 

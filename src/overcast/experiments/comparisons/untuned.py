@@ -68,7 +68,7 @@ class Untuned(Comparison):
             if lines := tuning.mixed():
                 out.append(_shares(tuning.outcome, lines))
             if counts := tuning.coverage():
-                out.append(_coverage(tuning.outcome, counts))
+                out.append(_coverage_table(tuning.outcome, counts))
         return out
 
     def verdicts(self, outcomes: Sequence[Outcome]) -> list[Verdict]:
@@ -147,7 +147,7 @@ def _shares(outcome: Outcome, lines: Sequence[Line]) -> Table:
     )
 
 
-def _coverage(outcome: Outcome, counts: Sequence[Coverage]) -> Table:
+def _coverage_table(outcome: Outcome, counts: Sequence[Coverage]) -> Table:
     by_round: dict[int, list[Coverage]] = {}
     for count in counts:
         by_round.setdefault(count.round, []).append(count)

@@ -95,14 +95,14 @@ class UntunedLearner(KeepsRounds):
         return self._rewards[: len(self)]
 
     @property
-    def _whole(self) -> Array:
+    def _solved_ones(self) -> Array:
         """L^-1 1, (t,)."""
         return self._ones[: len(self)]
 
     @property
     def level(self) -> float:
         """m, the best level of rewards; 0 before the first."""
-        ones = self._whole
+        ones = self._solved_ones
         return self._reference + (float(ones @ self.inner.whitened) / float(ones @ ones) if len(self) else 0.0)
 
     def at(self, vectors: Vectors) -> Points:
@@ -135,7 +135,7 @@ class UntunedLearner(KeepsRounds):
         mean, width = self.inner.estimate(points, embedded)
         rest, squares = self._rest(points, embedded), width * width
         if len(self):
-            squares += rest * rest * (1.0 / (self.inner.ridge * float(self._whole @ self._whole)))
+            squares += rest * rest * (1.0 / (self.inner.ridge * float(self._solved_ones @ self._solved_ones)))
         if self._awaited is not None:
             squares = np.maximum(
                 squares - self._awaited_information().reduction(points, embedded, rest) / self.inner.ridge, 0.0
@@ -147,7 +147,7 @@ class UntunedLearner(KeepsRounds):
         """Return 1 - 1^T (K + lambda I)^-1 k_t(x), the weight of the level in each point's mean, (k,)."""
         if not len(self):
             return np.ones(len(points))
-        return np.asarray(1.0 - self._whole @ self.inner.half(points, embedded))
+        return np.asarray(1.0 - self._solved_ones @ self.inner.half(points, embedded))
 
     def awaiting(self, evidence: Sequence[Seen], share: float = 1.0) -> UntunedLearner:
         out = copy.copy(self)
@@ -160,7 +160,7 @@ class UntunedLearner(KeepsRounds):
             assert self._awaited is not None
             rounds, share = self._awaited
             embedded_rounds = [Evidence(action, self.inner.embedded(clouds)) for action, clouds in rounds]
-            self._information = Awaited(self.inner, embedded_rounds, share, self._whole)
+            self._information = Awaited(self.inner, embedded_rounds, share, self._solved_ones)
         return self._information
 
     def evidence(self, points: Points, view: View, index: Index) -> Seen:
@@ -279,7 +279,7 @@ class UntunedLearner(KeepsRounds):
         )
         drawn = self.inner.draw(points, embedded if several else embedded[0], rng)
         if len(self):
-            size = 1.0 / math.sqrt(self.inner.ridge * float(self._whole @ self._whole))
+            size = 1.0 / math.sqrt(self.inner.ridge * float(self._solved_ones @ self._solved_ones))
             rest = np.stack([self._rest(points, single) for single in embedded])
             drawn = drawn + size * float(normals(rng, 1)[0]) * (rest if several else rest[0])
         return math.sqrt(self._noise2) * drawn
@@ -287,7 +287,7 @@ class UntunedLearner(KeepsRounds):
     def perturb(self, points: Points, view: View | list[View], rng: Generators) -> Array:
         if not len(self):
             return np.zeros(self.noise(points, view).shape)
-        ones = self._whole
+        ones = self._solved_ones
         z = self.inner.factor.solve(normals(rng, len(self))[:, None])[:, 0]
 
         def deviation(single: View) -> Array:

@@ -51,7 +51,7 @@ class Rows:
 
     def factorised(self, base: Array, target: Array, weights: Array, ridge: Array) -> tuple[Array, Array, Array]:
         """Return P^-1, theta-hat and the log-determinant with twice the digits of `sums`."""
-        rows = np.concatenate([_root(base), np.sqrt(weights)[..., None] * self.psi], axis=-2)
+        rows = np.concatenate([_square_root(base), np.sqrt(weights)[..., None] * self.psi], axis=-2)
         return solve(rows, target, ridge)[2:]
 
 
@@ -88,7 +88,7 @@ class GroupedRows(Rows):
         return out.reshape(self.shape)
 
     def _by_group(self, values: Array) -> Array:
-        """Sort values (..., n) by group."""
+        """Flatten values (..., n) and sort them by group."""
         return values.reshape(-1)[self._order]
 
     def along(self, theta: Array) -> Array:
@@ -272,7 +272,7 @@ def inverse_and_log_det(matrix: Array) -> tuple[Array, Array]:
         return np.full(matrix.shape, np.nan), np.full(matrix.shape[:-2], np.nan)
 
 
-def _root(matrix: Array) -> Array:
+def _square_root(matrix: Array) -> Array:
     """Return A with A^T A = matrix, for positive semi-definite matrices (..., d, d)."""
     values, Q = np.linalg.eigh(matrix)
     return np.asarray(np.sqrt(np.maximum(values, 0.0))[..., None] * Q.swapaxes(-1, -2))

@@ -171,7 +171,7 @@ class Chart:
         )
 
     def bar(self, x: Span, y: Span, kind: str, title: str = "") -> None:
-        """Add a rectangle."""
+        """Add a rectangle that covers an interval of x and an interval of y."""
         left, right = sorted((self.at_x(x[0]), self.at_x(x[1])))
         top, bottom = sorted((self.at_y(y[0]), self.at_y(y[1])))
         name = f"<title>{escape(title)}</title>" if title else ""

@@ -92,7 +92,7 @@ def _fans(window: Window, dims: int, dim: int, name: str) -> Markup | None:
     for seen in window.decisions[-charts.FANS :]:
         belief = seen.belief
         if belief.dim == dims:
-            came = seen.came(belief)
+            came = seen.observed_context(belief)
             levels = belief.quantile(np.array(LEVELS))[:, dim].tolist()
             drawn.append(charts.Fan(seen, levels, None if came is None else came[dim]))
     return charts.fans(drawn, name) if drawn else None
@@ -105,7 +105,7 @@ def revealed(window: Window, dims: int) -> list[tuple[Belief, list[float]]]:
         if seen.context is None:
             continue
         belief = seen.belief
-        came = seen.came(belief)
+        came = seen.observed_context(belief)
         if came is not None and belief.dim == dims:
             out.append((belief, came))
         if len(out) == JUDGED:
@@ -141,7 +141,7 @@ class Dimension:
 def dimensions_of(belief: Belief, context: Any, shown: int = 30) -> list[Dimension]:
     """Return the dimensions of a belief, with what came of each."""
     seen = Seen("", 0.0, 0, None, context=context)  # type: ignore[arg-type]
-    came, mean = seen.came(belief), belief.mean()
+    came, mean = seen.observed_context(belief), belief.mean()
     quantiles = belief.quantile(np.array(LEVELS))
     return [
         Dimension(

@@ -73,7 +73,7 @@ class Seen:
     def belief(self) -> Belief:
         return belief_from_json(msgspec.json.decode(self.record.belief))
 
-    def came(self, belief: Belief) -> list[float] | None:
+    def observed_context(self, belief: Belief) -> list[float] | None:
         """Return the context that came, in the order of a belief; None unless it is known as a point."""
         known = self.context
         if isinstance(known, dict) and known.get("type") == "PointMass":

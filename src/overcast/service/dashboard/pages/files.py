@@ -13,7 +13,7 @@ from overcast.service.dashboard.web import HEADERS
 
 
 @cache
-def _file(name: str) -> tuple[bytes, str]:
+def _read_static_file(name: str) -> tuple[bytes, str]:
     """Return a static file and its type; raise FileNotFoundError if there is none with this name."""
     folder = resources.files("overcast.service.dashboard") / "static"
     files = {one.name: one for one in folder.iterdir()}
@@ -25,7 +25,7 @@ def _file(name: str) -> tuple[bytes, str]:
 
 async def send_file(scope: Scope, receive: Receive, send: Send) -> None:
     try:
-        content, kind = _file(scope["path_params"]["file"])
+        content, kind = _read_static_file(scope["path_params"]["file"])
     except FileNotFoundError:
         await Response("not found", 404, HEADERS, "text/plain")(scope, receive, send)
         return
