@@ -25,7 +25,7 @@ def test_a_season_lies_in_the_past(tmp_path: Path) -> None:
         assert {one.status for one in found.decisions} == {"rewarded", "open"}
         assert life.counts.outcomes == sum(day % LOST != 0 for day in range(1, 60 - DELAY + 1))
         assert life.terms.wait == 80.0
-        assert all(one.came(one.belief) is not None for one in found.decisions if one.status == "rewarded")
+        assert all(one.observed_context(one.belief) is not None for one in found.decisions if one.status == "rewarded")
         api.engine.do(lambda turn: begin(turn, past=60, pace=2.0))  # what is there stays
         assert api.state.lives["orchard"].counts.decisions == 60
         check_replay(api.engine.store, api.state)

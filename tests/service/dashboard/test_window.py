@@ -26,8 +26,8 @@ def test_decisions_and_what_became_of_them(api: Api) -> None:
     one = found.decisions[1]
     assert one.action in FARM["actions"]  # type: ignore[operator]
     assert one.belief.to_json() == oc.belief_from_json(GAUSSIAN).to_json()
-    assert one.came(one.belief) == [21.0, 0.5]
-    assert one.came(oc.PointMass([1.0])) is None
+    assert one.observed_context(one.belief) == [21.0, 0.5]
+    assert one.observed_context(oc.PointMass([1.0])) is None
 
 
 def test_a_context_by_name() -> None:
@@ -36,12 +36,12 @@ def test_a_context_by_name() -> None:
     def seen(context: object) -> Seen:
         return Seen("a", 0.0, 1, None, context=context)  # type: ignore[arg-type]
 
-    assert seen({"wet": 5.0, "warm": 3.0}).came(named) == [3.0, 5.0]
-    assert seen({"wet": 5.0}).came(named) is None
-    assert seen(oc.PointMass([5.0, 3.0]).named(["wet", "warm"]).to_json()).came(named) == [3.0, 5.0]
-    assert seen(oc.PointMass([5.0, 3.0]).to_json()).came(named) == [5.0, 3.0]
-    assert seen({"type": "Gaussian", "mean": [1.0, 2.0]}).came(named) is None
-    assert seen(None).came(named) is None
+    assert seen({"wet": 5.0, "warm": 3.0}).observed_context(named) == [3.0, 5.0]
+    assert seen({"wet": 5.0}).observed_context(named) is None
+    assert seen(oc.PointMass([5.0, 3.0]).named(["wet", "warm"]).to_json()).observed_context(named) == [3.0, 5.0]
+    assert seen(oc.PointMass([5.0, 3.0]).to_json()).observed_context(named) == [5.0, 3.0]
+    assert seen({"type": "Gaussian", "mean": [1.0, 2.0]}).observed_context(named) is None
+    assert seen(None).observed_context(named) is None
 
 
 def test_it_is_bounded(api: Api) -> None:
