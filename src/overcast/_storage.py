@@ -56,8 +56,9 @@ def given_or_stored(path: str, name: str, given: Any, data: Any) -> Any:
     with damage(path):
         stored = _decode(data)
     if given is None and stored is None:
+        article = "an" if name[0] in "aeiou" else "a"
         raise ValueError(
-            f"Bandit: {path} was saved with a {name} that holds a function or a class of your own; "
+            f"Bandit: {path} was saved with {article} {name} that holds a function or a class of your own; "
             f"pass it again as {name}="
         )
     if given is not None and stored is not None and given != stored:

@@ -16,7 +16,7 @@ from overcast.features.design import Index
 from overcast.models.base import Estimate, Learner, Mask, Model, Progress
 from overcast.models.stack import LearnerStack
 from overcast.objectives import Mean, Objective
-from overcast.policies.base import Policy
+from overcast.policies.base import Policy, highest
 from overcast.policies.outlook import Outlook, Prospects
 from overcast.spaces import Space
 
@@ -118,7 +118,7 @@ class _Turn:
     """A question as a policy sees it (`policies.turn`). It keeps the latest view of the belief, and its outlook."""
 
     __slots__ = (
-        *("_asked", "_best", "_learner", "_model", "_outlook", "_question", "_repetition", "_streams"),
+        *("_asked", "_best", "_learner", "_model", "_outlook", "_prospects", "_question", "_repetition", "_streams"),
         *("exact", "progress", "searched", "view"),
     )
 
@@ -139,15 +139,15 @@ class _Turn:
         rng = None if self.exact else self.rng(BELIEF, repetition)
         self.view = self._model.view(self._learner, question.beliefs, question.samples, rng)
         self._repetition = repetition
+        # A class of the user may derive from `Mean`, and is then asked.
+        self._prospects = None if type(question.objective) is Mean else self._look_ahead(question.objective)
         self._outlook = self._outlook_at(question.points, question.available)
 
     def _outlook_at(self, points: Any, available: Mask | None = None) -> Outlook:
-        objective = self._question.objective
-        prospects = None if isinstance(objective, Mean) else self._prospects(objective)
-        return Outlook(self._asked, points, self.view, available, None, prospects)
+        return Outlook(self._asked, points, self.view, available, None, self._prospects)
 
-    def _prospects(self, objective: Objective) -> Prospects:
-        """Return the contexts that the belief allows: its support, draws in its place, or the draws of this round."""
+    def _look_ahead(self, objective: Objective) -> Prospects:
+        """View the contexts that the belief allows: its support, or draws in its place; L of them with samples."""
         (belief,), samples = self._question.beliefs.singles(), self._question.samples
         if samples is None:
             contexts, weights = belief.stand_in()
@@ -168,6 +168,10 @@ class _Turn:
         assert space is not None
         self.outlook(repetition)
         candidates = np.asarray(space.candidates)
+        k, dim = candidates.shape
+
+        def checked(vectors: Any, shape: tuple[int | str, ...]) -> Array:
+            return _check.array(type(space).__name__, "actions of refine", vectors, shape)
 
         def ask(vectors: Array) -> tuple[Any, Outlook, Array]:
             # Beside the candidates, so that scores which compare actions, and joint draws, are those of one question.
@@ -176,18 +180,23 @@ class _Turn:
             rng = None if kind is None else self.rng(kind, repetition)
             return points, outlook, scores(outlook, self.progress, rng)
 
-        best = np.asarray(space.refine(candidates[index], lambda vectors: ask(vectors)[2][len(candidates) :]))
+        best = space.refine(candidates[index].copy(), lambda vectors: ask(checked(vectors, ("n", dim)))[2][k:])
+        best = checked(best, (dim,))
         points, outlook, scored = ask(best[None])
+        if (candidates == best).all(axis=-1).any() or scored[k] < scored[:k].max():
+            return int(highest(scored[:k])), scored[:k]  # no better action than a candidate
         self._best = points, outlook, best
-        return len(candidates), scored
+        return k, scored
 
     def found(self, index: int, outlook: Outlook) -> tuple[Any, Outlook, Array]:
         """Return the points, the outlook and the vector (a,) of what was picked from a space that is searched."""
         space = self._question.search
         assert space is not None
-        if self._best is not None and index == len(space):
-            return self._best
-        return self._question.points, outlook, np.asarray(space.candidates[index])
+        vectors, points = np.asarray(space.candidates), self._question.points
+        if self._best is not None:
+            points, outlook, best = self._best
+            vectors = np.concatenate([vectors, best[None]])
+        return points, outlook, _check.read_only(np.array(vectors[index]))
 
     def rng(self, kind: int, repetition: int = 0) -> Any:
         return _generators(self._streams, self._question.round, repetition, kind)

@@ -85,3 +85,48 @@ def test_draws_of_the_belief_stand_for_it() -> None:
 def test_what_is_no_objective_is_refused(bad: Any) -> None:
     with refused(TypeError, "Bandit", "objective must be an objective such as Mean()"):
         oc.Bandit(ACTIONS, MODELS[0], oc.UCB(), objective=bad)
+
+
+def test_all_contexts_are_asked_of_one_fit() -> None:
+    """Also in the first rounds, when standard features follow from the forecast of the round."""
+    model, belief = oc.LinearModel(oc.features.Polynomial(2)), oc.Ensemble([[3.0], [-1.0], [0.5]])
+    bandit, rng = oc.Bandit([[0.0], [1.0], [2.0]], model, oc.UCB(), objective=Average()), np.random.default_rng(4)
+    for _ in range(12):
+        decision = bandit.decide(belief)
+        assert decision.value == pytest.approx(decision.mean, abs=1e-9)
+        bandit.learn(decision, float(rng.normal()))
+
+
+def test_noise_on_rewards_explores_under_an_objective() -> None:
+    """Centred forecasts have no expected features, but the worst context has some."""
+    policy, model = oc.PerturbedHistory(), oc.LinearModel(oc.features.Disjoint(2), ridge=1.0)
+    bandit = oc.Bandit({"bad": [1.0, 0.0], "good": [0.0, 1.0]}, model, policy, objective=Worst())
+    belief, rng, taken = oc.Ensemble([[1.0], [0.8], [-1.0], [-0.8]]), np.random.default_rng(5), []
+    for _ in range(200):
+        context = belief.sample(1, rng)[0]
+        decision = bandit.decide(belief)
+        reward = (-3.0 if decision.action == "bad" else 0.2) * abs(context[0])
+        bandit.learn(decision, reward * np.sign(context[0]) + 0.1 * rng.normal(), context=context)
+        taken.append(decision.action)
+    assert taken[100:].count("good") > 80
+
+
+class Worst(Mean):
+    """A class that derives from `Mean` and means something else."""
+
+    def of(self, values: Array, weights: Array) -> Array:
+        return np.asarray(values.min(axis=-2))
+
+
+def test_classes_that_derive_from_the_mean_are_asked() -> None:
+    bandit = _taught(MODELS[1], Worst(), oc.Greedy())
+    assert bandit.decide(BELIEF).value < bandit.decide(BELIEF).mean
+
+
+def test_values_of_another_shape_are_refused() -> None:
+    class Bad(Objective):
+        def of(self, values: Array, weights: Array) -> Array:
+            return values
+
+    with refused(ValueError, "Bad", "of must return 3 numbers, one for each action"):
+        oc.Bandit(ACTIONS, MODELS[0], oc.UCB(), objective=Bad()).decide(BELIEF)

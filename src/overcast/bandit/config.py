@@ -139,6 +139,8 @@ class BanditConfig:
             object.__setattr__(self, name, form.check(getattr(self, name)))
         if self.history is not None:
             listed("history", self.actions)
+        if self.model.fixed_actions:
+            listed(type(self.model).__name__, self.actions)
 
     @classmethod
     def of(cls, *given: Any, **options: Any) -> BanditConfig:
@@ -179,11 +181,15 @@ def encoded_options(path: str, data: Mapping[str, Any], given: Mapping[str, Any]
     """
     if unknown := [name for name in given if name not in (*_ENCODED, "actions")]:
         raise TypeError(f"Bandit: options must be {', '.join(_ENCODED)} or actions, got {unknown[0]!r}")
-    entries = {name: entry for name, entry in _ENCODED.items() if entry in data or given.get(name) is not None}
-    if data.get("vectors", "") is None and data.get("names") is None:  # a space of the user, written by `to_json`
-        data = {**data, "actions": None}
+    defaults = {option.name: option.default for option in fields(BanditConfig)}
+    stored = {name: data.get(entry, _storage.config(defaults[name])) for name, entry in _ENCODED.items()}
     if "actions" in data:
-        entries["actions"] = "actions"
-    return {
-        name: _storage.given_or_stored(path, name, given.get(name), data.get(entry)) for name, entry in entries.items()
-    }
+        stored["actions"] = data["actions"]
+    elif data.get("vectors", "") is None and data.get("names") is None:  # a space of the user, written by `to_json`
+        stored["actions"] = None
+    elif given.get("actions") is not None:
+        raise ValueError(f"Bandit: actions must be left out, got {_check.short(given['actions'])}; {path} holds them")
+    out = {name: _storage.given_or_stored(path, name, given.get(name), entry) for name, entry in stored.items()}
+    if "actions" in out and (not isinstance(out["actions"], Space) or isinstance(out["actions"], Actions)):
+        raise TypeError(f"Bandit: actions must be the space of the bandit, got {_check.short(out['actions'])}")
+    return out

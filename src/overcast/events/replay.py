@@ -16,6 +16,7 @@ from overcast.decisions.record import Decision
 from overcast.events.chain import CONFIG_FIELDS, End, Event, checked_events
 from overcast.models.base import Model
 from overcast.policies import Policy
+from overcast.spaces import Actions
 
 
 def apply(bandit: Bandit, event: Any) -> None:
@@ -155,8 +156,12 @@ def _merge(bandit: Bandit, event: Event) -> None:
         content = base64.b64decode(event["bandit"], validate=True)
     except (TypeError, ValueError):
         raise ValueError(f"replay: bandit must be in base 64, got {_check.short(event['bandit'])}") from None
-    custom_model = bandit.model if _storage.config(bandit.model) is None else None
-    bandit.merge(Bandit.from_bytes(content, custom_model))
+    state = bandit.state
+    options: dict[str, Any] = {"model": state.model, "objective": state.objective}
+    if not isinstance(state.actions, Actions):
+        options["actions"] = state.actions
+    custom = {name: value for name, value in options.items() if _storage.config(value) is None}
+    bandit.merge(Bandit.from_bytes(content, **custom))
 
 
 def _close(bandit: Bandit, event: Event) -> None:

@@ -179,7 +179,7 @@ class Explanation:
         for at, option in enumerate(self.options[:MAX_SHOWN]):
             uncertainty = option.width if self.bonus is None else self.bonus[at]
             mark = " *" if option.index == self.index else ""
-            numbers = [f"{value:.4g}" for value in (option.mean, uncertainty, option.score)]
+            numbers = [f"{value:.4g}" for value in (option.value, uncertainty, option.score)]
             rows.append([f"{label(option.action, option.index)}{mark}", *numbers])
         lines += _aligned([head, *rows])
         return lines + ([f"  … and {k - MAX_SHOWN} more with lower scores"] if k > MAX_SHOWN else [])

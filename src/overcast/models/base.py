@@ -142,6 +142,14 @@ class Learner(ABC):
         """
         return self
 
+    def seeing(self, view: Any) -> Learner:
+        """Return a learner that answers about all beliefs as this one answers about one belief.
+
+        It differs only for a learner whose answers depend on the belief in more than its features. By default the
+        learner returns itself.
+        """
+        return self
+
     @property
     def log_det(self) -> float | Array:
         """log(det V_t / det V_0), which is log det(I + K_t / lambda), shape (...); 0 if the model has no V."""

@@ -29,7 +29,11 @@ class Prospects(NamedTuple):
 
     def value(self, values: Array) -> Array:
         """Compute the value of each action (k,) from its rewards in all contexts (n, k)."""
-        return self.objective.of(values, self.weights)
+        out = np.asarray(self.objective.of(values, self.weights))
+        if out.shape != values.shape[1:] or out.dtype.kind not in "fiu":
+            must = f"of must return {values.shape[1]} numbers, one for each action"
+            raise ValueError(f"{type(self.objective).__name__}: {must}, got shape {out.shape} of {out.dtype}")
+        return out.astype(np.float64, copy=False)
 
 
 class Outlook:
@@ -69,7 +73,8 @@ class Outlook:
         self.estimate = self._rewards = learner.estimate(points, view) if estimate is None else estimate
         self.mean, self.width = self.estimate
         if prospects is not None:
-            self._rewards = learner.estimate(points, prospects.view)
+            self._learner = learner.seeing(view)
+            self._rewards = self._learner.estimate(points, prospects.view)
             self.mean = prospects.value(self._rewards.mean)
             self.width = self.at(1.0) - self.mean
 
@@ -99,7 +104,10 @@ class Outlook:
     @property
     def prior(self) -> Array:
         """The width before the first reward."""
-        return self._learner.prior(self._points, self._view)
+        if self._prospects is None:
+            return self._learner.prior(self._points, self._view)
+        prior = self._learner.prior(self._points, self._prospects.view)
+        return self._prospects.value(self._rewards.mean + prior) - self.mean
 
     @property
     def noise(self) -> Array:

@@ -94,7 +94,7 @@ class Actions(Space):
             return False
         return same_vectors(self.candidates, other.candidates)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __repr__(self) -> str:
         k, a = self.candidates.shape
@@ -315,7 +315,16 @@ def listed(what: str, actions: Space) -> Actions:
 
 def space_of(actions: Any) -> Space:
     """Convert the argument `actions` of a bandit to a space."""
-    return actions if isinstance(actions, Space) else Actions(actions)
+    if isinstance(actions, type) and issubclass(actions, Space):
+        raise TypeError(f"Bandit: actions must be an instance, got the class {actions.__name__}; write its parentheses")
+    if not isinstance(actions, Space):
+        return Actions(actions)
+    if not isinstance(actions, Actions):
+        _check.array(type(actions).__name__, "candidates", actions.candidates, ("k", "a"))
+        if not isinstance(actions.candidates, np.ndarray):
+            got = _check.short(actions.candidates)
+            raise TypeError(f"{type(actions).__name__}: candidates must be an array (k, a), got {got}")
+    return actions
 
 
 def _hashable(item: Any) -> bool:

@@ -54,6 +54,14 @@ class Space(ABC):
         """The length of the vectors, a."""
         return int(self.candidates.shape[1])
 
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and np.array_equal(self.vectors, other.vectors)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)} candidates, {self.dim} dimension{'s' * (self.dim > 1)})"
+
     def __len__(self) -> int:
         return len(self.candidates)
 
@@ -78,7 +86,7 @@ class Space(ABC):
 
     def __getitem__(self, index: int) -> Any:
         """Return the name of a candidate, or its vector (a,) if it has none."""
-        return np.asarray(self.candidates[index])
+        return _check.read_only(np.array(self.candidates[index]))
 
     def locate(self, actions: Any) -> tuple[NDArray[np.intp], Array | None]:
         """Find n actions: return indices (n,) of candidates and None, or indices of vectors (m, a) and these."""
@@ -87,6 +95,8 @@ class Space(ABC):
 
     def locate_recorded(self, index: int | None, action: Any) -> tuple[int | None, Array | None]:
         """Find the action of a record: return its index and None, or None and its vector."""
+        if index is not None:
+            raise ValueError(f"Bandit: decision must have no index in {type(self).__name__}, got {index}")
         return None, _check.vector("Bandit", "action", action, self.dim)
 
     def joined(self, other: Space, labels: bool = False) -> tuple[Space, NDArray[np.intp]]:

@@ -37,6 +37,7 @@ class LinearLearner(LastingLearner):
         d = design.shape[-1]
         self._last: tuple[View, Fit] | None = None  # the latest view and its fit
         self._awaited: tuple[Sequence[Row], float] | None = None
+        self._seen = False  # whether the fit has seen the belief that decisions are about
         if design.stacks:
             self.stack = max(1, STACKED // (d * d if fit.aware else d))
 
@@ -60,12 +61,12 @@ class LinearLearner(LastingLearner):
 
     def _needs_separate_fits(self, view: View) -> bool:
         """Return whether several beliefs need separate fits, and so separate questions."""
-        return self.fit.young and len(view.beliefs.leading) > len(self.leading)
+        return self.fit.young and not self._seen and len(view.beliefs.leading) > len(self.leading)
 
     def _fit_and_view(self, view: View) -> tuple[Fit, View]:
         """Return the fit for questions about a belief, and the view in the fit's features."""
         fit = self.fit
-        if fit.young or self._awaited is not None:
+        if (fit.young and not self._seen) or self._awaited is not None:
             if self._last is None or self._last[0] is not view:
                 self._last = view, self._fit_for(view)
             fit = self._last[1]
@@ -73,7 +74,7 @@ class LinearLearner(LastingLearner):
 
     def _fit_for(self, view: View) -> Fit:
         fit = self.fit
-        if fit.young:
+        if fit.young and not self._seen:
             moments = self.design.moments(view)
             assert moments is not None
             fit = fit.seeing(moments)
@@ -82,6 +83,11 @@ class LinearLearner(LastingLearner):
     def awaiting(self, evidence: Sequence[Row], share: float = 1.0) -> LinearLearner:
         out = object.__new__(type(self))
         vars(out).update(vars(self), _last=None, _awaited=(evidence, share))
+        return out
+
+    def seeing(self, view: View) -> LinearLearner:
+        out = object.__new__(type(self))
+        vars(out).update(vars(self), fit=self._fit_and_view(view)[0], _last=None, _awaited=None, _seen=True)
         return out
 
     def evidence(self, points: DesignPoints, view: View, index: Index) -> Row:
