@@ -90,7 +90,7 @@ def resume(
 
 
 def _result(job: Callable[[], Arrays]) -> Arrays:
-    """Run a job; turn its broken pipe into a RuntimeError, as it is not that of the command's output."""
+    """Run a job; raise RuntimeError for its broken pipe, which would pass for one of the command's own output."""
     try:
         return job()
     except BrokenPipeError as error:

@@ -26,16 +26,14 @@ from overcast.decisions.record import Decision
 from overcast.explain import Explanation
 from overcast.models.base import Estimate, Model
 from overcast.models.kernel.hyperparameters import Fitted, fit_hyperparameters
-from overcast.objectives import Mean, Objective
+from overcast.objectives import Objective
 from overcast.policies.base import Policy
-from overcast.round import Samples, check_pair, draws
+from overcast.round import MEAN, Samples, check_pair, draws
 from overcast.spaces import Space
 from overcast.spaces.actions import SHOWN, listed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-MEAN = Mean()
 
 
 class Learnt(NamedTuple):
@@ -61,7 +59,8 @@ class Bandit:
 
     Parameters
     ----------
-    actions : (k, a) array, mapping name -> vector, DataFrame (index = names), or a list of names (unit vectors)
+    actions : (k, a) array, mapping name -> vector, DataFrame (index = names), or a list of names (unit vectors); or a
+        `spaces.Space`, whose actions are vectors without an index
     model : how rewards are estimated, e.g. `LinearModel(features)`
     policy : how estimates become a choice, e.g. `UCB()`
     samples : None for the exact expectation, L for the average of L draws of the belief per round, a million at most;

@@ -41,8 +41,9 @@ class Outlook:
 
     Means are values of the objective: expected rewards, or another function of the estimated rewards in all contexts.
 
-    mean : psi^T theta-hat
-    width : the norm of psi under V^-1: one standard deviation of the mean where a reward has `noise`
+    mean : psi^T theta-hat, the expected reward; under another objective the value of the estimated rewards
+    width : the norm of psi under V^-1: one standard deviation of the mean where a reward has `noise`; under another
+        objective how far the value rises if each estimate is one width higher
     estimate : mean and width of the expected reward, for any objective
     available : (k,) mask of the available actions, or None for all; the others are never chosen
 

@@ -64,7 +64,7 @@ def check_policy(policy: Policy) -> None:
 
 
 def _scores(name: str, policy: Policy, outlook: Outlook, progress: Progress, rng: Any) -> Array:
-    """Return the scores after checking that they are finite or -inf, and leave the estimate unchanged."""
+    """Ask for scores; check that each is finite or -inf, and that asking has left the estimate unchanged."""
     before = outlook.mean.copy(), outlook.width.copy()
     scores = policy.scores(outlook, progress, rng)
     require_shape(name, "scores", np.where(np.equal(scores, -np.inf), 0.0, scores), before[0].shape)

@@ -141,7 +141,7 @@ class LinearLearner(LastingLearner):
 
     @property
     def theta(self) -> Array:
-        """A copy of theta-hat of all blocks, shape (..., d), in terms of the map's features."""
+        """The estimated parameter of each feature of the map, shape (..., d), block after block; a copy."""
         theta, to_standard = self.fit.theta, self.design.coefficients(self.fit.frame)
         if to_standard is not None:
             theta = theta @ to_standard if self.fit.theta.ndim == 1 else self._from_standard(theta, to_standard)
